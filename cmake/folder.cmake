@@ -27,7 +27,7 @@ function(godwit_folder name)
     target_link_libraries(godwit_${target} PUBLIC Threads::Threads ${ARG_LINK})
     godwit_warnings(godwit_${target})
   else()
-    string(REPLACE "PUBLIC" "INTERFACE" links "${ARG_LINK}")
+    string(REGEX REPLACE "PUBLIC|PRIVATE" "INTERFACE" links "${ARG_LINK}")
     target_link_libraries(godwit_${target} INTERFACE ${links})
   endif()
 
