@@ -1,0 +1,38 @@
+#pragma once
+// The kernels of one device, as a constant table of function pointers.
+
+#include "base/status.h"
+#include "kernels/params/attention.h"
+#include "kernels/params/dense.h"
+#include "kernels/params/sampling.h"
+
+namespace godwit {
+
+class Stream;
+
+template <class Params>
+using Kernel = Status (*)(Stream& stream, const Params& params);
+
+/// A null entry means that the device has no such kernel; the op then says so. Kernels trust shapes
+/// and dtypes, which ops/ has checked.
+struct KernelTable {
+  const char* name = "";
+
+  Kernel<EmbeddingParams> embedding = nullptr;
+  Kernel<RmsNormParams> rms_norm = nullptr;
+  Kernel<GemmParams> gemm = nullptr;
+  Kernel<SiluMulParams> silu_mul = nullptr;
+  Kernel<GatherRowsParams> gather_rows = nullptr;
+
+  Kernel<RopeParams> rope = nullptr;
+  Kernel<KvWriteParams> kv_write = nullptr;
+  Kernel<AttentionParams> attention = nullptr;
+
+  Kernel<GatherTokensParams> gather_tokens = nullptr;
+  Kernel<ScatterTokensParams> scatter_tokens = nullptr;
+  Kernel<ProcessLogitsParams> process_logits = nullptr;
+  Kernel<SampleParams> sample = nullptr;
+  Kernel<TokenLogprobsParams> token_logprobs = nullptr;
+};
+
+}  // namespace godwit

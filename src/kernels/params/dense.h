@@ -1,0 +1,85 @@
+#pragma once
+// Parameters of the kernels that work on rows of activations. Activations are f32; what a params
+// struct holds by value is part of a graph's key, what changes between two steps of one shape is
+// read from tensors. Innermost dimensions are contiguous, other strides are free, unless said.
+
+#include "kernels/operand.h"
+#include "tensor/tensor.h"
+
+namespace godwit {
+
+/// How a matrix product treats its f32 inputs.
+enum class Precision : std::uint8_t {
+  kExact,  ///< f32 inputs times weights widened or dequantised exactly, sums in f32.
+  kFast,   ///< Inputs rounded to what the weights pair with: bf16 for bf16 weights, blocks of 32
+           ///< signed bytes with an f32 scale for quantised weights; sums in f32. Else as kExact.
+};
+
+/// out[t] = table[ids[t]], widened to f32. An id outside the table gives zeros.
+struct EmbeddingParams {
+  Tensor table;  ///< [vocab, width], f32, f16, bf16 or quantised
+  Tensor ids;    ///< [tokens] i32
+  Tensor out;    ///< [tokens, width] f32
+
+  [[nodiscard]] Operands operands() const {
+    return Operands()
+        .add({.tensor = table, .access = Access::kRead, .indices = ids, .axis = 0})
+        .reads(ids)
+        .writes(out);
+  }
+};
+
+/// out = x / sqrt(mean(x^2) + epsilon) * weight over the last axis. out may be x.
+/// Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization".
+struct RmsNormParams {
+  Tensor x;       ///< [rows, width] or [rows, heads, width] f32
+  Tensor weight;  ///< [width] f32, f16 or bf16
+  Tensor out;     ///< as x
+  float epsilon = 0.0F;
+
+  [[nodiscard]] Operands operands() const { return Operands().reads(x).reads(weight).writes(out); }
+};
+
+/// out = x W^T + bias, or out += x W^T + bias.
+///
+/// Each element of out depends on its row of x and its row of W alone, bit for bit: not on the
+/// number of rows, on the threads or on where a tile begins.
+struct GemmParams {
+  Tensor x;       ///< [rows, k] f32
+  Tensor weight;  ///< [n, k], contiguous; f32, f16, bf16 or quantised
+  Tensor bias;    ///< [n] f32, f16 or bf16; or empty
+  Tensor out;     ///< [rows, n] f32
+  bool accumulate = false;
+  Precision precision = Precision::kExact;
+
+  [[nodiscard]] Operands operands() const {
+    Operands operands;
+    operands.reads(x).reads(weight).reads(bias);
+    return accumulate ? operands.updates(out) : operands.writes(out);
+  }
+};
+
+/// out = silu(gate) * up, with silu(z) = z / (1 + exp(-z)). out may be gate or up.
+struct SiluMulParams {
+  Tensor gate;  ///< [rows, width] f32
+  Tensor up;    ///< as gate
+  Tensor out;   ///< as gate
+
+  [[nodiscard]] Operands operands() const { return Operands().reads(gate).reads(up).writes(out); }
+};
+
+/// out[r] = x[rows[r]]. An index outside x gives zeros.
+struct GatherRowsParams {
+  Tensor x;     ///< [n, width] f32
+  Tensor rows;  ///< [r] i32
+  Tensor out;   ///< [r, width] f32
+
+  [[nodiscard]] Operands operands() const {
+    return Operands()
+        .add({.tensor = x, .access = Access::kRead, .indices = rows, .axis = 0})
+        .reads(rows)
+        .writes(out);
+  }
+};
+
+}  // namespace godwit

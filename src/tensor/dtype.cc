@@ -1,0 +1,54 @@
+#include "tensor/dtype.h"
+
+#include <array>
+#include <limits>
+
+#include "base/check.h"
+
+namespace godwit {
+namespace {
+
+struct DTypeInfo {
+  DType dtype;
+  std::string_view name;
+  std::int64_t block_elements;
+  std::size_t block_bytes;
+};
+
+constexpr std::array<DTypeInfo, 8> kInfos = {{
+    {DType::kF32, "f32", 1, 4},
+    {DType::kF16, "f16", 1, 2},
+    {DType::kBF16, "bf16", 1, 2},
+    {DType::kI32, "i32", 1, 4},
+    {DType::kI64, "i64", 1, 8},
+    {DType::kQ8_0, "q8_0", 32, 34},
+    {DType::kQ4_0, "q4_0", 32, 18},
+    {DType::kQ4_1, "q4_1", 32, 20},
+}};
+
+const DTypeInfo& info(DType dtype) {
+  const DTypeInfo& row = kInfos[static_cast<std::size_t>(dtype)];
+  DCHECK(row.dtype == dtype);
+  return row;
+}
+
+}  // namespace
+
+std::string_view to_string(DType dtype) { return info(dtype).name; }
+std::int64_t block_elements(DType dtype) { return info(dtype).block_elements; }
+std::size_t block_bytes(DType dtype) { return info(dtype).block_bytes; }
+bool is_quantized(DType dtype) { return block_elements(dtype) > 1; }
+
+std::optional<std::size_t> storage_bytes(DType dtype, std::int64_t count) {
+  const DTypeInfo& row = info(dtype);
+  if (count < 0 || count % row.block_elements != 0) {
+    return std::nullopt;
+  }
+  const auto blocks = static_cast<std::size_t>(count / row.block_elements);
+  if (blocks > std::numeric_limits<std::size_t>::max() / row.block_bytes) {
+    return std::nullopt;
+  }
+  return blocks * row.block_bytes;
+}
+
+}  // namespace godwit
