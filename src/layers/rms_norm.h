@@ -1,0 +1,25 @@
+#pragma once
+// Root mean square normalisation with a learned scale.
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/status.h"
+#include "layers/context.h"
+#include "weights/weights_reader.h"
+
+namespace godwit {
+
+struct RmsNorm {
+  Tensor weight;  ///< [width]
+  float epsilon = 0.0F;
+
+  /// Reads `name`.weight.
+  static Result<RmsNorm> load(WeightsReader& reader, std::string_view name, std::int64_t width,
+                              float epsilon);
+
+  /// Normalises the last axis of x [tokens, width] or [tokens, heads, width]; out may be x.
+  Status forward(const Context& context, const Tensor& x, Tensor& out) const;
+};
+
+}  // namespace godwit

@@ -1,0 +1,19 @@
+// Llama 2 and 3, and the many models that share its shape (SmolLM, TinyLlama, ...).
+
+#include "models/decoder.h"
+
+namespace godwit {
+
+Result<std::unique_ptr<Model>> create_llama(const Json& json, const std::string& config_name) {
+  const ConfigReader reader(json, config_name);
+  DecoderConfig config = TRY(read_decoder_config(reader));
+  const bool attention_bias = TRY(reader.boolean("attention_bias", false));
+  config.qkv_bias = attention_bias;
+  config.o_bias = attention_bias;
+  config.mlp_bias = TRY(reader.boolean("mlp_bias", false));
+  // Llama has no windows, whatever a config that was copied from another family says.
+  config.windows.assign(config.windows.size(), 0);
+  return std::unique_ptr<Model>(std::make_unique<Decoder>(std::move(config)));
+}
+
+}  // namespace godwit

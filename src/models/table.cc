@@ -1,0 +1,40 @@
+#include <array>
+
+#include "models/config_reader.h"
+#include "models/model.h"
+
+namespace godwit {
+
+// One function a model file; a new model is its file and its row here.
+Result<std::unique_ptr<Model>> create_llama(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_qwen2(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_qwen3(const Json& config, const std::string& config_name);
+
+std::span<const ModelKind> model_table() {
+  static constexpr std::array<ModelKind, 3> kTable = {{
+      {.architecture = "LlamaForCausalLM", .create = &create_llama},
+      {.architecture = "Qwen2ForCausalLM", .create = &create_qwen2},
+      {.architecture = "Qwen3ForCausalLM", .create = &create_qwen3},
+  }};
+  return kTable;
+}
+
+Result<std::unique_ptr<Model>> create_model(const Json& config, const std::string& config_name) {
+  const ConfigReader reader(config, config_name);
+  const auto architectures = TRY(reader.optional_strings("architectures"));
+  if (!architectures || architectures->empty()) {
+    return reader.unexpected("architectures", "a list that names the model's class");
+  }
+  std::string known;
+  for (const ModelKind& kind : model_table()) {
+    if (kind.architecture == architectures->front()) {
+      return kind.create(config, config_name);
+    }
+    known += known.empty() ? "" : ", ";
+    known += kind.architecture;
+  }
+  return unimplemented(config_name + ": godwit has no model " + architectures->front(),
+                       "it has " + known);
+}
+
+}  // namespace godwit

@@ -1,0 +1,93 @@
+#include "ops/dense.h"
+
+#include "device/device.h"
+#include "kernels/kernel_table.h"
+#include "ops/shape_check.h"
+
+namespace godwit::ops {
+namespace {
+
+constexpr std::initializer_list<DType> kWeightTypes = {DType::kF32,  DType::kF16,  DType::kBF16,
+                                                       DType::kQ8_0, DType::kQ4_0, DType::kQ4_1};
+constexpr std::initializer_list<DType> kVectorTypes = {DType::kF32, DType::kF16, DType::kBF16};
+
+}  // namespace
+
+Status embedding(Stream& stream, const EmbeddingParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  TRY(ShapeCheck("embedding")
+          .dtype("table", params.table, kWeightTypes)
+          .shape("table", params.table, {ShapeCheck::kAny, ShapeCheck::kAny})
+          .i32("ids", params.ids)
+          .shape("ids", params.ids, {ShapeCheck::kAny})
+          .f32("out", params.out)
+          .shape("out", params.out, {params.ids.dim(0), params.table.dim(1)})
+          .kernel(kernels.embedding != nullptr, kernels.name)
+          .status());
+  return kernels.embedding(stream, params);
+}
+
+Status rms_norm(Stream& stream, const RmsNormParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  const int rank = params.x.rank;
+  TRY(ShapeCheck("rms_norm")
+          .require(rank == 2 || rank == 3, "x is neither [rows, width] nor [rows, heads, width]")
+          .f32("x", params.x)
+          .same_shape("x", params.x, params.out)
+          .f32("out", params.out)
+          .same_shape("out", params.out, params.x)
+          .dtype("weight", params.weight, kVectorTypes)
+          .shape("weight", params.weight, {params.x.dim(rank - 1)})
+          .kernel(kernels.rms_norm != nullptr, kernels.name)
+          .status());
+  return kernels.rms_norm(stream, params);
+}
+
+Status gemm(Stream& stream, const GemmParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  const std::int64_t n = params.weight.dim(0);
+  ShapeCheck check("gemm");
+  check.f32("x", params.x)
+      .shape("x", params.x, {ShapeCheck::kAny, params.weight.dim(1)})
+      .dtype("weight", params.weight, kWeightTypes)
+      .shape("weight", params.weight, {n, params.x.dim(1)})
+      .require(params.weight.is_contiguous(), "weight is not contiguous")
+      .f32("out", params.out)
+      .shape("out", params.out, {params.x.dim(0), n})
+      .kernel(kernels.gemm != nullptr, kernels.name);
+  if (!params.bias.empty()) {
+    check.dtype("bias", params.bias, kVectorTypes).shape("bias", params.bias, {n});
+  }
+  TRY(check.status());
+  return kernels.gemm(stream, params);
+}
+
+Status silu_mul(Stream& stream, const SiluMulParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  TRY(ShapeCheck("silu_mul")
+          .f32("gate", params.gate)
+          .shape("gate", params.gate, {ShapeCheck::kAny, ShapeCheck::kAny})
+          .f32("up", params.up)
+          .same_shape("up", params.up, params.gate)
+          .f32("out", params.out)
+          .same_shape("out", params.out, params.gate)
+          .kernel(kernels.silu_mul != nullptr, kernels.name)
+          .status());
+  return kernels.silu_mul(stream, params);
+}
+
+Status gather_rows(Stream& stream, const GatherRowsParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  TRY(ShapeCheck("gather_rows")
+          .f32("x", params.x)
+          .shape("x", params.x, {ShapeCheck::kAny, ShapeCheck::kAny})
+          .i32("rows", params.rows)
+          .shape("rows", params.rows, {ShapeCheck::kAny})
+          .f32("out", params.out)
+          .shape("out", params.out, {params.rows.dim(0), params.x.dim(1)})
+          .kernel(kernels.gather_rows != nullptr, kernels.name)
+          .status());
+  return kernels.gather_rows(stream, params);
+}
+
+}  // namespace godwit::ops

@@ -1,0 +1,50 @@
+#include "runner/load_model.h"
+
+#include <array>
+
+#include "base/mapped_file.h"
+#include "models/gguf_config.h"
+
+namespace godwit {
+namespace {
+
+/// Buffers that old checkpoints saved although they are computed from the config.
+constexpr std::array<std::string_view, 1> kIgnorable = {".rotary_emb.inv_freq"};
+
+Result<Json> read_config(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  if (checkpoint.gguf() != nullptr) {
+    return config_from_gguf(*checkpoint.gguf());
+  }
+  const std::filesystem::path file = path / "config.json";
+  const std::string text = TRY(read_file(file, std::size_t{16} << 20));
+  return parse_json(text, file.string(), {.allow_non_finite = true});
+}
+
+}  // namespace
+
+Result<ModelFiles> open_model(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    return not_found("there is no file or folder " + path.string(),
+                     "give a folder with config.json and .safetensors files, or a .gguf file");
+  }
+  Checkpoint checkpoint = TRY(Checkpoint::open(path));
+  Json config = TRY(read_config(path, checkpoint));
+  std::string name = checkpoint.gguf() != nullptr ? path.string() : (path / "config.json").string();
+  std::unique_ptr<Model> model = TRY(create_model(config, name));
+  return ModelFiles{.path = path,
+                    .config = std::move(config),
+                    .config_name = std::move(name),
+                    .checkpoint = std::move(checkpoint),
+                    .model = std::move(model)};
+}
+
+Result<LoadedModel> load_model(ModelFiles files, Device& device, Stream& stream,
+                               std::int64_t max_model_len) {
+  WeightsReader reader(files.checkpoint, device, stream);
+  TRY(files.model->load(reader, max_model_len));
+  TRY(reader.finish(kIgnorable));
+  return LoadedModel{.model = std::move(files.model), .weights = reader.take_store()};
+}
+
+}  // namespace godwit
