@@ -1,7 +1,8 @@
 # godwit_folder(<name> [LINK <items of target_link_libraries>])
 #
-# Makes the library godwit_<name> of src/<name>/**.cc, without tests and without the folders that are
-# targets of their own (EXCLUDE), and the test program godwit_<name>_test of src/<name>/**_test.cc.
+# Makes the library godwit_<name> of src/<name>/**.cc, without tests and without what is part of
+# another target (EXCLUDE), and the test program godwit_<name>_test of src/<name>/**_test.cc
+# and of what its tests share, src/<name>/**/testing/*.cc.
 # A new file needs no edit here: the globs are checked again at each build.
 function(godwit_folder name)
   cmake_parse_arguments(ARG "" "" "LINK;EXCLUDE;TEST_LINK" ${ARGN})
@@ -9,11 +10,11 @@ function(godwit_folder name)
   set(directory ${PROJECT_SOURCE_DIR}/src/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${directory}/*.cc)
   foreach(excluded ${ARG_EXCLUDE})
-    list(FILTER sources EXCLUDE REGEX "^${directory}/${excluded}/")
+    list(FILTER sources EXCLUDE REGEX "^${directory}/${excluded}(/|$)")
   endforeach()
   set(tests ${sources})
-  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "(_test\\.cc$|/testing/)")
+  list(FILTER sources EXCLUDE REGEX "(_test\\.cc$|/testing/)")
 
   if(sources)
     add_library(godwit_${target} STATIC ${sources})

@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -13,7 +14,8 @@ namespace {
 /// Receives the events of nlohmann's parser and builds a Json, refusing what is nested too deeply.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit Builder(int max_depth) : max_depth_(max_depth) {}
+  explicit Builder(const JsonParseOptions& options)
+      : max_depth_(options.max_depth), unique_keys_(options.unique_keys) {}
 
   bool null() override { return put(Json()); }
   bool boolean(bool value) override { return put(Json(value)); }
@@ -40,6 +42,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] std::size_t error_position() const { return error_position_; }
   [[nodiscard]] bool too_deep() const { return too_deep_; }
+  [[nodiscard]] const std::optional<std::string>& duplicate() const { return duplicate_; }
   Json take() { return std::move(root_); }
 
  private:
@@ -56,6 +59,9 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     Json done = std::move(stack_.back());
     stack_.pop_back();
     keys_.pop_back();
+    if (unique_keys_ && done.is_object() && find_duplicate(done.as_object())) {
+      return false;
+    }
     return put(std::move(done));
   }
   bool put(Json value) {
@@ -70,6 +76,10 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   }
   void put_member(Json value) {
     JsonObject& object = stack_.back().as_object();
+    if (unique_keys_) {  // They are looked for when the object ends.
+      object.emplace_back(std::move(keys_.back()), std::move(value));
+      return;
+    }
     // Duplicates are looked for in small objects only: a vocabulary of 262144 entries would cost
     // quadratic time, and there the loader checks for duplicates itself.
     constexpr std::size_t kSearchLimit = 512;
@@ -84,8 +94,24 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     object.emplace_back(std::move(keys_.back()), std::move(value));
   }
 
+  bool find_duplicate(const JsonObject& object) {
+    std::vector<std::string_view> keys;
+    keys.reserve(object.size());
+    for (const JsonMember& member : object) {
+      keys.emplace_back(member.first);
+    }
+    std::sort(keys.begin(), keys.end());
+    const auto found = std::adjacent_find(keys.begin(), keys.end());
+    if (found != keys.end()) {
+      duplicate_ = std::string(*found);
+    }
+    return duplicate_.has_value();
+  }
+
   int max_depth_;
+  bool unique_keys_;
   bool too_deep_ = false;
+  std::optional<std::string> duplicate_;
   std::vector<Json> stack_;
   std::vector<std::string> keys_;
   Json root_;
@@ -364,11 +390,17 @@ Result<Json> parse_json(std::string_view text, std::string_view what,
     quoted = quote_non_finite(text);
     text = quoted;
   }
-  Builder builder(options.max_depth);
+  Builder builder(options);
   const bool parsed = nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
   if (builder.too_deep()) {
     return invalid_argument(std::string(what) + " is nested deeper than " +
                             std::to_string(options.max_depth) + " levels");
+  }
+  if (builder.duplicate()) {
+    std::string cause(what);
+    cause += " names ";
+    append_json_string(cause, *builder.duplicate());
+    return invalid_argument(cause + " twice in one object");
   }
   if (!parsed) {
     // nlohmann's text reads "[json.exception.parse_error.101] parse error at line 1, ...: reason".

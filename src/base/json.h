@@ -83,6 +83,8 @@ struct JsonParseOptions {
   /// Accepts the bare words NaN, Infinity and -Infinity as numbers, as Python writes them in
   /// config files. Never for requests.
   bool allow_non_finite = false;
+  /// Refuses an object that names a member twice, instead of letting the last one win.
+  bool unique_keys = false;
 };
 
 /// Parses one JSON text. `what` names the input in errors ("config.json", "request body").

@@ -1,0 +1,30 @@
+#include "weights/name_map.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "support/fixtures.h"
+
+namespace godwit {
+namespace {
+
+TEST(NameMap, EqualsTheTablesOfTheReferencePackage) {
+  const auto reference =
+      parse_json(test::read_text(test::test_data() / "weights" / "names.json"), "names.json");
+  ASSERT_TRUE(reference.ok());
+  EXPECT_EQ(reference->as_object().size(), 47U);
+  for (const auto& [name, expected] : reference->as_object()) {
+    EXPECT_EQ(gguf_tensor_name(name), expected.as_string());
+  }
+}
+
+TEST(NameMap, LeavesOtherNamesAlone) {
+  for (const char* name : {"rope_freqs.weight", "model.layers..mlp.up_proj.weight",
+                           "model.layers.3", "model.layers.3x.mlp.up_proj.weight", "weight", "",
+                           "model.layers.1.mlp.other.weight", "model.layers.12"}) {
+    EXPECT_EQ(gguf_tensor_name(name), name);
+  }
+}
+
+}  // namespace
+}  // namespace godwit

@@ -1,0 +1,149 @@
+#include "weights/weights_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "weights/name_map.h"
+
+namespace godwit {
+namespace {
+
+constexpr std::array<DType, 6> kMatrixTypes = {DType::kF32,  DType::kF16,  DType::kBF16,
+                                               DType::kQ8_0, DType::kQ4_0, DType::kQ4_1};
+constexpr std::array<DType, 3> kVectorTypes = {DType::kF32, DType::kF16, DType::kBF16};
+constexpr std::array<DType, 2> kIndexTypes = {DType::kI32, DType::kI64};
+
+std::span<const DType> allowed_types(WeightKind kind) {
+  switch (kind) {
+    case WeightKind::kMatrix:
+      return kMatrixTypes;
+    case WeightKind::kVector:
+      return kVectorTypes;
+    case WeightKind::kIndex:
+      return kIndexTypes;
+  }
+  return {};
+}
+
+/// The alignment that kernels need to load one element or one block's scale.
+std::size_t required_alignment(DType dtype) {
+  return is_quantized(dtype) ? 2 : block_bytes(dtype);
+}
+
+bool is_aligned(const StoredTensor& stored) {
+  return reinterpret_cast<std::uintptr_t>(stored.data.data()) % required_alignment(*stored.dtype) ==
+         0;
+}
+
+/// File and tensor, for messages.
+std::string described(const Checkpoint& checkpoint, const StoredTensor& stored) {
+  return checkpoint.file_of(stored) + ": tensor " + shown_name(stored.name);
+}
+
+}  // namespace
+
+WeightsReader::WeightsReader(const Checkpoint& checkpoint, Device& device, Stream& stream)
+    : checkpoint_(checkpoint),
+      device_(device),
+      stream_(stream),
+      store_(device.reads_host_memory() ? checkpoint.mappings()
+                                        : std::vector<std::shared_ptr<const MappedFile>>()),
+      was_read_(checkpoint.tensors().size(), 0) {}
+
+const StoredTensor* WeightsReader::find(std::string_view name) const {
+  return checkpoint_.gguf() != nullptr ? checkpoint_.find(gguf_tensor_name(name))
+                                       : checkpoint_.find(name);
+}
+
+Result<Tensor> WeightsReader::read(std::string_view name, std::initializer_list<std::int64_t> shape,
+                                   WeightKind kind) {
+  const StoredTensor* stored = find(name);
+  if (stored == nullptr) {
+    const std::string file_name =
+        checkpoint_.gguf() != nullptr ? gguf_tensor_name(name) : std::string(name);
+    return not_found(
+        checkpoint_.path().string() + " holds no tensor " + shown_name(file_name),
+        "check that the checkpoint is complete and that its config belongs to these weights");
+  }
+  TRY(check(*stored, {shape.begin(), shape.size()}, kind));
+  return place(*stored, shape);
+}
+
+Result<std::optional<Tensor>> WeightsReader::read_optional(
+    std::string_view name, std::initializer_list<std::int64_t> shape, WeightKind kind) {
+  if (!contains(name)) {
+    return std::optional<Tensor>();
+  }
+  return std::optional<Tensor>(TRY(read(name, shape, kind)));
+}
+
+Status WeightsReader::check(const StoredTensor& stored, std::span<const std::int64_t> shape,
+                            WeightKind kind) const {
+  const std::span<const DType> allowed = allowed_types(kind);
+  if (!stored.dtype || std::find(allowed.begin(), allowed.end(), *stored.dtype) == allowed.end()) {
+    std::string names;
+    for (const DType dtype : allowed) {
+      names += names.empty() ? "" : ", ";
+      names += to_string(dtype);
+    }
+    return unimplemented(described(checkpoint_, stored) + " is stored as " + stored.dtype_name,
+                         "use a checkpoint that stores it as one of: " + names);
+  }
+  if (!std::equal(shape.begin(), shape.end(), stored.shape.begin(), stored.shape.end())) {
+    return invalid_argument(described(checkpoint_, stored) + " has shape " +
+                                shape_text(stored.shape) + ", but the config asks for " +
+                                shape_text(shape),
+                            "check that the config belongs to these weights");
+  }
+  return {};
+}
+
+Result<Tensor> WeightsReader::place(const StoredTensor& stored,
+                                    std::initializer_list<std::int64_t> shape) {
+  was_read_[static_cast<std::size_t>(&stored - checkpoint_.tensors().data())] = 1;
+  if (device_.reads_host_memory() && is_aligned(stored)) {
+    // Kernels take void*; the mapping is read-only, so that a write to a weight faults.
+    auto* data = const_cast<std::byte*>(stored.data.data());  // NOLINT(*-const-cast)
+    return Tensor::contiguous(data, *stored.dtype, shape);
+  }
+  const Tensor tensor = TRY(store_.allocate(device_, *stored.dtype, shape));
+  TRY(stream_.copy_in(tensor.data, stored.data));
+  return tensor;
+}
+
+Status WeightsReader::finish(std::span<const std::string_view> ignorable) {
+  constexpr std::size_t kShown = 5;
+  TRY(stream_.synchronize());
+  std::string names;
+  const StoredTensor* first = nullptr;
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < was_read_.size(); ++i) {
+    const StoredTensor& stored = checkpoint_.tensors()[i];
+    const std::string_view name = stored.name;
+    const bool accepted =
+        was_read_[i] != 0 ||
+        std::any_of(ignorable.begin(), ignorable.end(), [&](std::string_view part) {
+          return name.starts_with(part) || name.ends_with(part);
+        });
+    if (accepted) {
+      continue;
+    }
+    first = first == nullptr ? &stored : first;
+    if (++left <= kShown) {
+      names += names.empty() ? "" : ", ";
+      names += shown_name(name);
+    }
+  }
+  if (left == 0) {
+    return {};
+  }
+  if (left > kShown) {
+    names += " and " + std::to_string(left - kShown) + " more";
+  }
+  return invalid_argument(
+      checkpoint_.file_of(*first) + " holds tensors that the model does not use: " + names,
+      "check that the config belongs to these weights");
+}
+
+}  // namespace godwit

@@ -1,0 +1,80 @@
+#pragma once
+// Hands a model its weights, checked, and notices what is missing or left over.
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "device/device.h"
+#include "device/stream.h"
+#include "tensor/tensor.h"
+#include "weights/checkpoint.h"
+#include "weights/weight_store.h"
+
+namespace godwit {
+
+/// Which element types a weight may have.
+enum class WeightKind : std::uint8_t {
+  kMatrix,  ///< f32, f16, bf16, q8_0, q4_0, q4_1: linear layers and embeddings.
+  kVector,  ///< f32, f16, bf16: norms and biases.
+  kIndex,   ///< i32, i64: tables of ids.
+};
+
+/// Reads tensors by their Hugging Face names, from safetensors or GGUF. A tensor points into the
+/// mapped file where the device reads host memory and the bytes are aligned for its type; otherwise
+/// it is copied to the device once.
+///
+/// Threading: one thread. The checkpoint, device and stream must outlive the reader; after
+/// take_store() the tensors need the store and the device alone.
+class WeightsReader {
+ public:
+  WeightsReader(const Checkpoint& checkpoint, Device& device, Stream& stream);
+
+  /// Errors: kNotFound when the tensor is missing; kInvalidArgument when its shape differs from
+  /// `shape`; kUnimplemented when its type is none of `kind`. Each names file, tensor and fix.
+  Result<Tensor> read(std::string_view name, std::initializer_list<std::int64_t> shape,
+                      WeightKind kind = WeightKind::kMatrix);
+  /// The same, or nothing when the checkpoint has no such tensor.
+  Result<std::optional<Tensor>> read_optional(std::string_view name,
+                                              std::initializer_list<std::int64_t> shape,
+                                              WeightKind kind = WeightKind::kMatrix);
+  [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
+
+  /// A new zeroed tensor of the store, for weights that a model derives from others.
+  Result<Tensor> allocate(DType dtype, std::initializer_list<std::int64_t> shape) {
+    return store_.allocate(device_, dtype, shape);
+  }
+
+  /// Checks that every tensor of the checkpoint was read; names that begin or end with one of
+  /// `ignorable` may be left over. Names are those of the file (GGUF's own for GGUF). Waits for the
+  /// copies. Errors: kInvalidArgument naming up to five left-over tensors.
+  Status finish(std::span<const std::string_view> ignorable = {});
+
+  /// Moves out what keeps the tensors alive. Call once, after finish().
+  WeightStore take_store() { return std::exchange(store_, WeightStore()); }
+
+  [[nodiscard]] const Checkpoint& checkpoint() const { return checkpoint_; }
+  [[nodiscard]] Device& device() { return device_; }
+  [[nodiscard]] Stream& stream() { return stream_; }
+
+ private:
+  [[nodiscard]] const StoredTensor* find(std::string_view name) const;
+  [[nodiscard]] Status check(const StoredTensor& stored, std::span<const std::int64_t> shape,
+                             WeightKind kind) const;
+  /// Places a checked tensor and marks it as read.
+  Result<Tensor> place(const StoredTensor& stored, std::initializer_list<std::int64_t> shape);
+
+  const Checkpoint& checkpoint_;
+  Device& device_;
+  Stream& stream_;
+  WeightStore store_;
+  std::vector<std::uint8_t> was_read_;  // One flag a tensor of the checkpoint.
+};
+
+}  // namespace godwit
