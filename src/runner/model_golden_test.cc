@@ -1,0 +1,148 @@
+// Every dense fixture against the numbers that Hugging Face's code gave.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "runner/testing/model_harness.h"
+#include "support/fixtures.h"
+#include "weights/safetensors.h"
+
+namespace godwit {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One tensor of golden.safetensors as f32.
+std::vector<float> golden_tensor(const fs::path& fixture, std::string_view name) {
+  const Result<SafetensorsFile> file = SafetensorsFile::open(fixture / "golden.safetensors");
+  CHECK(file.ok());
+  const StoredTensor* tensor = file->find(name);
+  CHECK(tensor != nullptr);
+  std::vector<float> values(tensor->data.size() / sizeof(float));
+  std::memcpy(values.data(), tensor->data.data(), tensor->data.size());
+  return values;
+}
+
+std::vector<TokenId> to_ids(const Json& list) {
+  std::vector<TokenId> ids;
+  for (const Json& id : list.as_array()) {
+    ids.push_back(static_cast<TokenId>(*id.to_int64()));
+  }
+  return ids;
+}
+
+double log_sum_exp(const std::vector<float>& logits) {
+  double largest = -INFINITY;
+  for (const float logit : logits) {
+    largest = std::max<double>(largest, logit);
+  }
+  double sum = 0.0;
+  for (const float logit : logits) {
+    sum += std::exp(logit - largest);
+  }
+  return largest + std::log(sum);
+}
+
+TokenId argmax(const std::vector<float>& logits) {
+  return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+/// A copy of a fixture whose config.json is its config.v4.json.
+class ConfigVariant {
+ public:
+  ConfigVariant(const fs::path& fixture, bool older) : path_(fixture) {
+    if (!older) {
+      return;
+    }
+    path_ = fs::path(testing::TempDir()) / ("godwit_v4_" + fixture.filename().string());
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+    for (const fs::directory_entry& entry : fs::directory_iterator(fixture)) {
+      const std::string name = entry.path().filename().string();
+      if (name.find(".safetensors") != std::string::npos) {
+        fs::create_symlink(fs::absolute(entry.path()), path_ / name);
+      }
+    }
+    fs::copy_file(fixture / "config.v4.json", path_ / "config.json");
+  }
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+struct GoldenCase {
+  const char* fixture;
+  bool older_config;
+};
+
+void PrintTo(const GoldenCase& golden, std::ostream* out) {
+  *out << golden.fixture << (golden.older_config ? " with config.v4.json" : "");
+}
+
+class ModelGoldenTest : public testing::TestWithParam<GoldenCase> {};
+
+TEST_P(ModelGoldenTest, LogitsLogprobsAndGreedyTokensEqualHuggingFace) {
+  const fs::path fixture = test::test_data() / "models" / GetParam().fixture;
+  const ConfigVariant variant(fixture, GetParam().older_config);
+  const auto model = test::ModelHarness::load(variant.path(), {.isa = {}, .threads = 2});
+  const Json golden =
+      parse_json(test::read_text(fixture / "golden.json"), "golden.json").value();
+  const double tolerance = 2e-3 * golden.find("logit_std")->as_double();
+  const std::vector<float> last = golden_tensor(fixture, "last_logits");
+  const std::vector<float> greedy_last = golden_tensor(fixture, "greedy_last_logits");
+  const auto vocab = static_cast<std::size_t>(model->vocab_size());
+  std::int64_t compared_greedy = 0;
+
+  const JsonArray& prompts = golden.find("prompts")->as_array();
+  ASSERT_EQ(prompts.size(), 5U);
+  for (std::size_t p = 0; p < prompts.size(); ++p) {
+    const std::vector<TokenId> ids = to_ids(*prompts[p].find("ids"));
+    std::vector<std::vector<float>> rows = model->step({{.sequence = 0, .start = 0, .ids = ids}});
+    for (std::size_t v = 0; v < vocab; ++v) {
+      ASSERT_NEAR(rows.back()[v], last[p * vocab + v], tolerance) << "prompt " << p << " id " << v;
+    }
+    const JsonArray& next = prompts[p].find("next_logprobs")->as_array();
+    ASSERT_EQ(next.size() + 1, ids.size());
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const double logprob =
+          rows[i][static_cast<std::size_t>(ids[i + 1])] - log_sum_exp(rows[i]);
+      ASSERT_NEAR(logprob, next[i].as_double(), tolerance) << "prompt " << p << " token " << i;
+    }
+    // Greedy decoding along the golden tokens, compared where the margin makes the choice certain.
+    const std::vector<TokenId> greedy = to_ids(*prompts[p].find("greedy_ids"));
+    const JsonArray& margins = prompts[p].find("greedy_margins")->as_array();
+    std::vector<float> logits = rows.back();
+    for (std::size_t step = 0; step < greedy.size(); ++step) {
+      if (margins[step].as_double() > 0.05) {
+        ASSERT_EQ(argmax(logits), greedy[step]) << "prompt " << p << " step " << step;
+        ++compared_greedy;
+      }
+      if (step + 1 == greedy.size()) {
+        break;
+      }
+      const auto start = static_cast<std::int64_t>(ids.size() + step);
+      logits = model->step({{.sequence = 0, .start = start, .ids = {greedy[step]}}}).back();
+    }
+    for (std::size_t v = 0; v < vocab; ++v) {
+      ASSERT_NEAR(logits[v], greedy_last[p * vocab + v], tolerance) << "after decoding " << p;
+    }
+  }
+  EXPECT_GT(compared_greedy, 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Fixtures, ModelGoldenTest,
+    testing::Values(GoldenCase{"llama_tied", false}, GoldenCase{"llama_tied", true},
+                    GoldenCase{"llama_rope3", false}, GoldenCase{"llama_rope3", true},
+                    GoldenCase{"tiny-dense", false}, GoldenCase{"tiny-dense", true},
+                    GoldenCase{"qwen2", false}, GoldenCase{"qwen2", true},
+                    GoldenCase{"qwen2_headdim0", false}, GoldenCase{"qwen2_headdim0", true},
+                    GoldenCase{"qwen3", false}, GoldenCase{"qwen3", true}));
+
+}  // namespace
+}  // namespace godwit
