@@ -1,0 +1,65 @@
+#pragma once
+// What the command line says, as plain values. Names and defaults are vLLM's where they mean the
+// same.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "runner/model_runner.h"
+
+namespace godwit {
+
+/// How a model is loaded and run; shared by `serve` and `run`.
+struct ModelOptions {
+  std::string model;              ///< A folder or a .gguf file.
+  std::string tokenizer;          ///< A folder or file; empty = the model's own.
+  bool skip_tokenizer_init = false;
+  std::string chat_template;      ///< A file, or the template itself; empty = the model's own.
+  std::string generation_config = "auto";  ///< "auto": use the model's file; "vllm": ignore it.
+  std::string dtype = "auto";     ///< auto, bfloat16, float32
+  std::string kv_cache_dtype = "auto";
+  std::string max_model_len = "auto";      ///< A number, with k or K for thousands; auto or -1.
+  std::string kv_cache_memory_bytes;       ///< A number, with K, M, G for powers of 1024.
+  std::string device = "cpu";
+  std::string isa;
+  int threads = 0;
+  std::int64_t block_size = 16;
+  std::int64_t max_num_seqs = 256;
+  EngineOptions engine;
+};
+
+struct ServeOptions {
+  ModelOptions model;
+  std::string host = "0.0.0.0";
+  std::uint16_t port = 8000;
+  std::vector<std::string> served_model_names;
+  std::vector<std::string> api_keys;
+  std::int64_t shutdown_timeout = 30;  ///< Seconds that running requests get to finish.
+  std::string log_level = "info";
+};
+
+struct RunCommand {
+  ModelOptions model;
+  std::string prompt;
+  std::int64_t max_tokens = 512;
+  std::optional<float> temperature;
+  std::optional<std::int64_t> seed;
+  bool raw = false;  ///< Give the prompt to the model as it is, without the chat template.
+};
+
+struct DoctorCommand {
+  ModelOptions model;  ///< Its model is empty for a report on the machine alone.
+};
+
+/// Options of the runner and of the engine. Errors: kInvalidArgument naming the flag.
+Result<RunnerOptions> make_runner_options(const ModelOptions& options);
+
+/// "8192", "8k", "32K". Errors: kInvalidArgument naming the flag.
+Result<std::optional<std::int64_t>> parse_length(const std::string& text);
+/// "1073741824", "512M", "4G". Errors: kInvalidArgument naming the flag.
+Result<std::optional<std::size_t>> parse_bytes(const std::string& text);
+
+}  // namespace godwit

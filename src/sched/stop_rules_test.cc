@@ -1,0 +1,73 @@
+#include "sched/stop_rules.h"
+
+#include <array>
+
+#include <gtest/gtest.h>
+
+namespace godwit {
+namespace {
+
+constexpr std::array<TokenId, 2> kEos{7, 8};
+constexpr std::int64_t kContext = 100;
+
+SamplingParams up_to(std::int64_t max_tokens) {
+  SamplingParams sampling;
+  sampling.max_tokens = max_tokens;
+  return sampling;
+}
+
+std::optional<StopDecision> check(const SamplingParams& sampling, TokenId token,
+                                  std::int64_t num_output_tokens, std::int64_t num_tokens = 20) {
+  return check_stop(sampling, kEos, token, num_output_tokens, num_tokens, kContext);
+}
+
+constexpr StopDecision kEnd{.reason = FinishReason::kStop, .stop_token = std::nullopt};
+constexpr StopDecision kFull{.reason = FinishReason::kLength, .stop_token = std::nullopt};
+
+TEST(StopRules, GoOnWithoutAReason) {
+  EXPECT_EQ(check(up_to(10), 1, 9), std::nullopt);
+}
+
+TEST(StopRules, AnyEndOfSequenceTokenStops) {
+  EXPECT_EQ(check(up_to(10), 7, 1), kEnd);
+  EXPECT_EQ(check(up_to(10), 8, 1), kEnd);
+}
+
+TEST(StopRules, EndOfSequenceCanBeIgnored) {
+  SamplingParams sampling = up_to(10);
+  sampling.ignore_eos = true;
+  EXPECT_EQ(check(sampling, 7, 1), std::nullopt);
+  sampling.stop_token_ids = {7};  // Asked for by name, it counts.
+  EXPECT_EQ(check(sampling, 7, 1), (StopDecision{.reason = FinishReason::kStop, .stop_token = 7}));
+}
+
+TEST(StopRules, StopTokensAreReported) {
+  SamplingParams sampling = up_to(10);
+  sampling.stop_token_ids = {3, 4};
+  EXPECT_EQ(check(sampling, 4, 2), (StopDecision{.reason = FinishReason::kStop, .stop_token = 4}));
+  EXPECT_EQ(check(sampling, 5, 2), std::nullopt);
+}
+
+TEST(StopRules, LengthStops) {
+  EXPECT_EQ(check(up_to(10), 1, 10), kFull);
+  EXPECT_EQ(check(up_to(1), 1, 1), kFull);
+  EXPECT_EQ(check(up_to(10), 1, 2, kContext - 1), std::nullopt);
+  EXPECT_EQ(check(up_to(10), 1, 2, kContext), kFull);
+}
+
+TEST(StopRules, EndOfSequenceComesBeforeLength) {
+  EXPECT_EQ(check(up_to(10), 7, 10), kEnd);
+}
+
+TEST(StopRules, MinTokensHoldsBackAllButLength) {
+  SamplingParams sampling = up_to(10);
+  sampling.min_tokens = 3;
+  sampling.stop_token_ids = {4};
+  EXPECT_EQ(check(sampling, 7, 2), std::nullopt);
+  EXPECT_EQ(check(sampling, 4, 2), std::nullopt);
+  EXPECT_EQ(check(sampling, 7, 3), kEnd);
+  EXPECT_EQ(check(sampling, 1, 2, kContext), kFull);
+}
+
+}  // namespace
+}  // namespace godwit
