@@ -1,0 +1,197 @@
+// The program's entry: reads the command line and calls the command. The only place that knows CLI11.
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/log.h"
+#include "cli/doctor.h"
+#include "cli/options.h"
+#include "cli/run.h"
+#include "cli/serve.h"
+#include "cli/text_commands.h"
+#include "cli/vllm_flags.h"
+
+namespace godwit {
+namespace {
+
+using Action = std::function<Status()>;
+
+void add_model_flags(CLI::App& app, ModelOptions& options) {
+  app.add_option("--tokenizer", options.tokenizer, "Folder or file of the tokenizer");
+  app.add_flag("--skip-tokenizer-init", options.skip_tokenizer_init,
+               "Work on token ids alone: prompts and answers are ids");
+  app.add_option("--chat-template", options.chat_template, "File with a Jinja template, or the template");
+  app.add_option("--generation-config", options.generation_config,
+                 "auto: sampling defaults from generation_config.json; vllm: none")
+      ->capture_default_str();
+  app.add_option("--dtype", options.dtype,
+                 "auto and bfloat16: fast arithmetic; float32: exact arithmetic")
+      ->capture_default_str();
+  app.add_option("--kv-cache-dtype", options.kv_cache_dtype, "auto (as --dtype), bfloat16 or float32")
+      ->capture_default_str();
+  app.add_option("--max-model-len", options.max_model_len,
+                 "Longest prompt and output together, in tokens: a number, 8k, or auto")
+      ->capture_default_str();
+  app.add_option("--kv-cache-memory-bytes", options.kv_cache_memory_bytes,
+                 "Memory for keys and values: a number of bytes, or with K, M, G");
+  app.add_option("--block-size", options.block_size, "Tokens in a page of the cache")
+      ->capture_default_str();
+  app.add_option("--max-num-seqs", options.max_num_seqs, "Sequences that run at once")
+      ->capture_default_str();
+  app.add_option("--max-num-batched-tokens", options.engine.max_num_batched_tokens,
+                 "Tokens that a step may compute")
+      ->capture_default_str();
+  app.add_option("--seed", options.engine.seed, "Source of seeds for requests that bring none")
+      ->capture_default_str();
+  app.add_option("--device", options.device, "Where to compute")->capture_default_str();
+  app.add_option("--threads", options.threads, "Compute threads; 0 = one a core")
+      ->capture_default_str();
+  app.add_option("--isa", options.isa, "Instruction set of the kernels; empty = the best there is");
+}
+
+void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
+  CLI::App* serve = app.add_subcommand("serve", "Serve a model through the OpenAI API");
+  serve->add_option("MODEL,--model", options.model.model,
+                    "Folder with a Hugging Face checkpoint, or a .gguf file")
+      ->required();
+  add_model_flags(*serve, options.model);
+  EngineOptions& engine = options.model.engine;
+  serve->add_option("--host", options.host, "Address to listen on")->capture_default_str();
+  serve->add_option("--port", options.port, "Port to listen on; 0 = any")->capture_default_str();
+  serve->add_option("--served-model-name", options.served_model_names, "Names in the API");
+  serve->add_option("--api-key", options.api_keys, "Keys that clients must show");
+  serve->add_flag("--enable-prefix-caching,!--no-enable-prefix-caching",
+                  engine.enable_prefix_caching, "Reuse what is cached of a prompt (default)");
+  serve->add_flag("--enable-chunked-prefill,!--no-enable-chunked-prefill",
+                  engine.enable_chunked_prefill, "Spread long prompts over steps (default)");
+  serve->add_option("--long-prefill-token-threshold", engine.long_prefill_token_threshold,
+                    "Longest part of one prompt in a step; 0 = no limit")
+      ->capture_default_str();
+  serve->add_option_function<std::string>(
+           "--scheduling-policy",
+           [&engine](const std::string& policy) { engine.schedule_by_priority = policy == "priority"; },
+           "fcfs or priority")
+      ->check(CLI::IsMember({"fcfs", "priority"}));
+  serve->add_option("--max-logprobs", engine.max_logprobs, "Largest logprobs of a request")
+      ->capture_default_str();
+  serve->add_option("--shutdown-timeout", options.shutdown_timeout,
+                    "Seconds that running requests get to finish")
+      ->capture_default_str();
+  serve->add_option("--log-level,--uvicorn-log-level", options.log_level, "debug, info, warning, error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str();
+  // Accepted because vLLM's users write them: they say what godwit does anyway.
+  serve->add_option("--tensor-parallel-size,--pipeline-parallel-size,--data-parallel-size",
+                    "Ranks; godwit runs one");
+  serve->add_flag_function(
+      "--trust-remote-code,--disable-log-requests,--disable-log-stats", [](std::int64_t) {},
+      "No effect: no code of a model is ever run");
+  serve->callback([&options, &action] { action = [&options] { return run_serve(options); }; });
+}
+
+void add_run(CLI::App& app, RunCommand& command, Action& action) {
+  CLI::App* run = app.add_subcommand("run", "Answer one prompt on the terminal");
+  run->add_option("MODEL", command.model.model, "Folder or .gguf file")->required();
+  run->add_option("PROMPT", command.prompt, "What to ask")->required();
+  add_model_flags(*run, command.model);
+  run->add_option("--max-tokens", command.max_tokens, "Longest answer")->capture_default_str();
+  run->add_option("--temperature", command.temperature, "0 takes the most likely token");
+  run->add_option("--sampling-seed", command.seed, "Seed of this answer");
+  run->add_flag("--raw", command.raw, "Give the prompt as it is, without the chat template");
+  run->callback([&command, &action] { action = [&command] { return run_prompt(command, stdout); }; });
+}
+
+void add_doctor(CLI::App& app, DoctorCommand& command, Action& action) {
+  CLI::App* doctor =
+      app.add_subcommand("doctor", "Report on this machine and on what a model needs");
+  doctor->add_option("MODEL", command.model.model, "Folder or .gguf file");
+  add_model_flags(*doctor, command.model);
+  doctor->callback(
+      [&command, &action] { action = [&command] { return run_doctor(command, stdout); }; });
+}
+
+void add_text_commands(CLI::App& app, TokenizeCommand& tokenize, RenderArguments& render,
+                       Action& action) {
+  CLI::App* encode = app.add_subcommand("tokenize", "JSON lines {\"text\"} to lines {\"ids\"}");
+  encode->add_option("PATH", tokenize.path, "Folder, tokenizer file or .gguf")->required();
+  encode->add_flag("--special,!--no-special", tokenize.encode.add_special_tokens,
+                   "Add the tokenizer's own tokens (default)");
+  encode->add_flag("--split-special", tokenize.encode.split_special_tokens,
+                   "Treat the text of special tokens as plain text");
+  encode->callback([&] { action = [&] { return tokenize_command(tokenize); }; });
+
+  CLI::App* decode = app.add_subcommand("detokenize", "JSON lines {\"ids\"} to lines {\"text\"}");
+  decode->add_option("PATH", tokenize.path, "Folder, tokenizer file or .gguf")->required();
+  decode->add_flag("--skip-special", tokenize.decode.skip_special_tokens, "Leave special tokens out");
+  decode->callback([&] { action = [&] { return detokenize_command(tokenize); }; });
+
+  CLI::App* show = app.add_subcommand("render", "JSON lines {\"messages\"} to lines {\"text\"}");
+  show->add_option("PATH", render.path, "Template, tokenizer_config.json, folder or .gguf")->required();
+  show->add_option("--var", render.variables, "NAME=VALUE for the template");
+  show->add_option("--now", render.now, "The time that templates see: \"2025-03-14 15:09:26\"");
+  show->callback([&] { action = [&] { return render_command(render); }; });
+}
+
+log::Level parse_level(const std::string& name) {
+  if (name == "debug") {
+    return log::Level::kDebug;
+  }
+  if (name == "warning") {
+    return log::Level::kWarning;
+  }
+  return name == "error" ? log::Level::kError : log::Level::kInfo;
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App app("godwit serves large language models");
+  app.set_version_flag("--version", GODWIT_VERSION);
+  app.require_subcommand(1);
+  ServeOptions serve;
+  RunCommand run;
+  DoctorCommand doctor;
+  TokenizeCommand tokenize;
+  RenderArguments render;
+  Action action;
+  add_serve(app, serve, action);
+  add_run(app, run, action);
+  add_doctor(app, doctor, action);
+  add_text_commands(app, tokenize, render, action);
+
+  std::vector<std::string> arguments =
+      normalize_flags(std::vector<std::string>(argv + 1, argv + argc));
+  if (const Status status = refuse_unsupported_flags(arguments); !status.ok()) {
+    std::fprintf(stderr, "godwit: %s\n", status.message().c_str());
+    return 2;
+  }
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first.
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  log::set_level(parse_level(serve.log_level));
+  const Status status = action();
+  if (!status.ok()) {
+    std::fprintf(stderr, "godwit: %s\n", status.message().c_str());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace godwit
+
+int main(int argc, char** argv) {
+  try {
+    return godwit::run_program(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "godwit: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,138 @@
+#include "cli/text_assets.h"
+
+#include <algorithm>
+
+#include "base/mapped_file.h"
+#include "cli/gguf_text.h"
+#include "models/config_reader.h"
+#include "text/chat_template_files.h"
+#include "text/tokenizer_files.h"
+
+namespace godwit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLargestConfig = std::size_t{64} << 20;
+
+/// The JSON file, or null when there is none.
+Result<Json> read_optional_json(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    return Json();
+  }
+  const std::string text = TRY(read_file(path, kLargestConfig));
+  return parse_json(text, path.string(), {.allow_non_finite = true});
+}
+
+/// `eos_token_id` is absent, null, an id, or a list of ids.
+Status append_eos_ids(const Json& config, const std::string& name, std::vector<TokenId>& ids) {
+  const Json* value = config.find("eos_token_id");
+  if (value == nullptr || value->is_null()) {
+    return {};
+  }
+  const JsonArray single = {*value};
+  for (const Json& element : value->is_array() ? value->as_array() : single) {
+    const auto id = element.to_int64();
+    if (!id || *id < 0 || *id > ConfigReader::kLargest - 1) {
+      return invalid_argument(name + ": eos_token_id is " + to_json(*value),
+                              "it must be a token id or a list of them");
+    }
+    const auto token = static_cast<TokenId>(*id);
+    if (std::find(ids.begin(), ids.end(), token) == ids.end()) {
+      ids.push_back(token);
+    }
+  }
+  return {};
+}
+
+/// What generation_config.json says of sampling, under Hugging Face's names.
+Status read_defaults(const Json& config, const std::string& name, TextAssets& assets) {
+  const auto read_float = [&](const char* key, float& value) -> Status {
+    const Json* member = config.find(key);
+    if (member == nullptr || member->is_null()) {
+      return {};
+    }
+    if (!member->is_number()) {
+      return invalid_argument(name + ": " + key + " is " + to_json(*member), "it must be a number");
+    }
+    value = static_cast<float>(member->as_double());
+    return {};
+  };
+  TRY(read_float("temperature", assets.defaults.temperature));
+  TRY(read_float("top_p", assets.defaults.top_p));
+  TRY(read_float("min_p", assets.defaults.min_p));
+  TRY(read_float("repetition_penalty", assets.defaults.repetition_penalty));
+  const ConfigReader reader(config, name);
+  if (const auto top_k = TRY(reader.optional_integer("top_k", -1))) {
+    assets.defaults.top_k = static_cast<std::int32_t>(*top_k);
+  }
+  assets.max_output_tokens = TRY(reader.optional_integer("max_new_tokens"));
+  return validate(assets.defaults);
+}
+
+/// `--chat-template`: the name of a file, or a template given in place.
+Result<std::string> template_from_option(const std::string& option) {
+  std::error_code error;
+  if (option.find_first_of("{}\n") != std::string::npos && !fs::exists(option, error)) {
+    return option;
+  }
+  return read_file(option, kLargestConfig);
+}
+
+Status load_tokenizer_and_template(const ModelFiles& files, const ModelOptions& options,
+                                   TextAssets& assets) {
+  const fs::path from = options.tokenizer.empty() ? files.path : fs::path(options.tokenizer);
+  assets.tokenizer = std::make_shared<const Tokenizer>(TRY(open_tokenizer(from)));
+  ChatTemplateFiles found;
+  if (from.extension() != ".gguf") {
+    found = TRY(read_chat_template_files(fs::is_directory(from) ? from : from.parent_path()));
+  } else {
+    const GgufFile gguf = TRY(GgufFile::open(from));
+    found.tokens = gguf_special_tokens(gguf);
+    found.source = TRY(gguf_chat_template(gguf));
+  }
+  if (!options.chat_template.empty()) {
+    found.source = TRY(template_from_option(options.chat_template));
+    found.tool_source.reset();
+  }
+  if (found.source) {
+    assets.chat_template = std::make_shared<const ChatTemplate>(
+        TRY(ChatTemplate::create(*found.source, std::move(found.tokens), found.tool_source)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Tokenizer> open_tokenizer(const fs::path& path) {
+  if (path.extension() == ".gguf") {
+    const GgufFile gguf = TRY(GgufFile::open(path));
+    return Tokenizer::from_gguf(TRY(gguf_vocabulary(gguf)));
+  }
+  return load_tokenizer(path);
+}
+
+Result<TextAssets> load_text_assets(const ModelFiles& files, const ModelOptions& options) {
+  TextAssets assets;
+  if (!options.skip_tokenizer_init) {
+    TRY(load_tokenizer_and_template(files, options, assets));
+  }
+  if (const GgufFile* gguf = files.checkpoint.gguf()) {
+    assets.eos_ids = gguf_eos_ids(*gguf);
+  } else {
+    const fs::path generation = files.path / "generation_config.json";
+    const Json config = TRY(read_optional_json(generation));
+    TRY(append_eos_ids(files.config, files.config_name, assets.eos_ids));
+    TRY(append_eos_ids(config, generation.string(), assets.eos_ids));
+    if (options.generation_config == "auto") {
+      TRY(read_defaults(config, generation.string(), assets));
+    } else if (options.generation_config != "vllm") {
+      return invalid_argument("--generation-config is " + options.generation_config,
+                              "give auto or vllm");
+    }
+  }
+  return assets;
+}
+
+}  // namespace godwit

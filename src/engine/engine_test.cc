@@ -1,0 +1,215 @@
+// What the engine does with requests beside their numbers: stops, n, seeds, aborts, limits, recall.
+
+#include <gtest/gtest.h>
+
+#include "engine/testing/engine_rig.h"
+#include "support/fixtures.h"
+#include "text/tokenizer_files.h"
+
+namespace godwit {
+namespace {
+
+std::filesystem::path tiny_dense() { return test::test_data() / "models" / "tiny-dense"; }
+
+class EngineTest : public testing::Test {
+ protected:
+  static test::RigOptions options() {
+    test::RigOptions options;
+    options.runner.device_options.threads = 2;
+    options.runner.eos_ids = {2, 0};
+    options.tokenizer = std::make_shared<const Tokenizer>(
+        std::move(load_tokenizer(tiny_dense())).value());
+    return options;
+  }
+
+  static Request request(std::vector<TokenId> prompt, std::int64_t max_tokens = 8) {
+    Request request;
+    request.id = "test";
+    request.prompt = std::move(prompt);
+    request.sampling.max_tokens = max_tokens;
+    request.sampling.temperature = 0.0F;
+    return request;
+  }
+};
+
+std::vector<TokenId> to_ids(const Json& list) {
+  std::vector<TokenId> ids;
+  for (const Json& id : list.as_array()) {
+    ids.push_back(static_cast<TokenId>(*id.to_int64()));
+  }
+  return ids;
+}
+
+TEST_F(EngineTest, RecallIsAsHuggingFaceRecordedIt) {
+  test::EngineRig rig(tiny_dense(), options());
+  const std::vector<Json> rows = test::read_json_lines(test::test_data() / "recall_eval.jsonl.gz");
+  ASSERT_GE(rows.size(), 200U);
+  std::vector<Request> requests;
+  for (const Json& row : rows) {
+    requests.push_back(request(to_ids(*row.find("prompt_ids")), 16));
+  }
+  const std::vector<test::Answer> answers = rig.answer(std::move(requests));
+  std::int64_t equal = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Json& recorded = *rows[i].find("hf")->find("tiny-dense");
+    const bool same = answers[i].tokens == to_ids(*recorded.find("greedy_ids"));
+    equal += same ? 1 : 0;
+    EXPECT_TRUE(same || recorded.find("first_margin")->as_double() < 0.5) << "row " << i;
+  }
+  EXPECT_GE(equal, static_cast<std::int64_t>(rows.size()) * 99 / 100);
+  EXPECT_GT(rig.engine().counters().shared_steps, 0);
+}
+
+TEST_F(EngineTest, EndOfSequenceStopsAndIsIgnoredOnRequest) {
+  test::EngineRig rig(tiny_dense(), options());
+  const Json row = test::read_json_lines(test::test_data() / "recall_eval.jsonl.gz").front();
+  Request normal = request(to_ids(*row.find("prompt_ids")), 16);
+  Request ignoring = normal;
+  ignoring.sampling.ignore_eos = true;
+  Request late = normal;
+  late.sampling.min_tokens = 9;
+  const std::vector<test::Answer> answers = rig.answer({normal, ignoring, late});
+  EXPECT_EQ(answers[0].finish_reason, FinishReason::kStop);
+  EXPECT_EQ(answers[0].tokens.back(), 2);
+  EXPECT_EQ(answers[0].text, row.find("answer")->as_string());
+  EXPECT_EQ(answers[1].finish_reason, FinishReason::kLength);
+  EXPECT_EQ(answers[1].tokens.size(), 16U);
+  EXPECT_GE(answers[2].tokens.size(), 9U);
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_NE(answers[2].tokens[i], 2);
+    EXPECT_NE(answers[2].tokens[i], 0);
+  }
+}
+
+TEST_F(EngineTest, SeedsRepeatAndOutputsDiffer) {
+  test::EngineRig rig(tiny_dense(), options());
+  Request wanted = request({40, 41, 42}, 12);
+  wanted.n = 3;
+  wanted.sampling.temperature = 1.5F;
+  wanted.sampling.seed = 11;
+  wanted.sampling.ignore_eos = true;
+  const std::vector<test::Answer> first = rig.start(wanted).get();
+  const std::vector<test::Answer> second = rig.start(wanted).get();
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(first[i].tokens, second[i].tokens);
+  }
+  EXPECT_NE(first[0].tokens, first[1].tokens);
+  Request single = wanted;
+  single.n = 1;
+  single.sampling.seed = 12;
+  EXPECT_EQ(rig.start(single).get().front().tokens, first[1].tokens);
+}
+
+TEST_F(EngineTest, PenaltiesAndBiasSteerTheTokens) {
+  test::EngineRig rig(tiny_dense(), options());
+  Request plain = request({40, 41, 42}, 24);
+  plain.sampling.ignore_eos = true;
+  Request forced = plain;
+  forced.sampling.logit_bias = {{77, 100.0F}};
+  Request varied = forced;
+  varied.sampling.frequency_penalty = 2.0F;
+  varied.sampling.logit_bias = {{77, 20.0F}};
+  const std::vector<test::Answer> answers = rig.answer({plain, forced, varied});
+  EXPECT_EQ(answers[1].tokens, std::vector<TokenId>(24, 77));
+  EXPECT_EQ(answers[2].tokens.front(), 77);
+  EXPECT_NE(answers[2].tokens, std::vector<TokenId>(24, 77));
+}
+
+TEST_F(EngineTest, PromptLogprobsCoverEveryPromptTokenButTheFirst) {
+  test::EngineRig rig(tiny_dense(), options());
+  std::vector<TokenId> prompt;
+  for (TokenId id = 0; id < 150; ++id) {
+    prompt.push_back(3 + id * 7 % 1000);
+  }
+  Request wanted = request(prompt, 2);
+  wanted.sampling.prompt_logprobs = 2;
+  const test::Answer answer = rig.start(wanted).get().front();
+  ASSERT_EQ(answer.prompt_logprobs.size(), prompt.size() - 1);
+  for (std::size_t i = 0; i + 1 < prompt.size(); ++i) {
+    EXPECT_EQ(answer.prompt_logprobs[i].token, prompt[i + 1]);
+    EXPECT_LT(answer.prompt_logprobs[i].logprob, 0.0F);
+    EXPECT_EQ(answer.prompt_logprobs[i].top.size(), 2U);
+  }
+  Request alone = wanted;
+  alone.sampling.max_tokens = 0;
+  const test::Answer echoed = rig.start(alone).get().front();
+  EXPECT_EQ(echoed.prompt_logprobs.size(), prompt.size() - 1);
+  EXPECT_TRUE(echoed.tokens.empty());
+  EXPECT_EQ(echoed.finish_reason, FinishReason::kLength);
+}
+
+TEST_F(EngineTest, AbortEndsARequestWithinAStepAndFreesItsMemory) {
+  test::EngineRig rig(tiny_dense(), options());
+  std::promise<Delta> last;
+  std::promise<void> first;
+  bool started = false;
+  Request endless = request({40, 41, 42}, 900);
+  endless.sampling.ignore_eos = true;
+  const RequestKey key =
+      std::move(rig.engine().submit(std::move(endless),
+                                    [&](Delta delta) {
+                                      if (!started) {
+                                        started = true;
+                                        first.set_value();
+                                      }
+                                      if (delta.finish_reason) {
+                                        last.set_value(std::move(delta));
+                                      }
+                                    }))
+          .value();
+  first.get_future().wait();
+  rig.engine().abort(key);
+  EXPECT_EQ(last.get_future().get().finish_reason, FinishReason::kAbort);
+  rig.engine().abort(key);  // Nothing is left to abort.
+  EXPECT_EQ(rig.answer({request({50, 51}, 4)}).front().tokens.size(), 4U);
+}
+
+TEST_F(EngineTest, RefusesWhatCannotRunAndNamesIt) {
+  test::EngineRig rig(tiny_dense(), options());
+  const auto refusal = [&](Request wanted) {
+    const Result<RequestKey> key = rig.engine().submit(std::move(wanted), [](const Delta&) {});
+    EXPECT_FALSE(key.ok());
+    return key.ok() ? std::string() : key.status().message();
+  };
+  EXPECT_NE(refusal(request({})).find("prompt"), std::string::npos);
+  EXPECT_NE(refusal(request({2048})).find("2048"), std::string::npos);
+  EXPECT_NE(refusal(request({-1})).find("-1"), std::string::npos);
+  EXPECT_NE(refusal(request(std::vector<TokenId>(1024, 5))).find("1024"), std::string::npos);
+  Request wide = request({5});
+  wide.sampling.logprobs = 21;
+  EXPECT_NE(refusal(wide).find("logprobs"), std::string::npos);
+  Request biased = request({5});
+  biased.sampling.logit_bias = {{5000, 1.0F}};
+  EXPECT_NE(refusal(biased).find("logit_bias"), std::string::npos);
+}
+
+TEST_F(EngineTest, DestructionEndsWhatStillRuns) {
+  std::promise<FinishReason> last;
+  {
+    test::EngineRig rig(tiny_dense(), options());
+    Request endless = request({40, 41, 42}, 900);
+    endless.sampling.ignore_eos = true;
+    ASSERT_TRUE(rig.engine()
+                    .submit(std::move(endless),
+                            [&](const Delta& delta) {
+                              if (delta.finish_reason) {
+                                last.set_value(*delta.finish_reason);
+                              }
+                            })
+                    .ok());
+  }
+  EXPECT_EQ(last.get_future().get(), FinishReason::kAbort);
+}
+
+TEST_F(EngineTest, DrainRefusesNewRequests) {
+  test::EngineRig rig(tiny_dense(), options());
+  std::future<std::vector<test::Answer>> running = rig.start(request({40, 41}, 4));
+  rig.engine().drain();
+  const Result<RequestKey> refused = rig.engine().submit(request({5}), [](const Delta&) {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(running.get().front().tokens.size(), 4U);
+}
+
+}  // namespace
+}  // namespace godwit
