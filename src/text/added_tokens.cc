@@ -1,0 +1,161 @@
+#include "text/added_tokens.h"
+
+#include <algorithm>
+
+#include "text/hugging_face_characters.h"
+#include "text/utf8.h"
+
+namespace godwit {
+namespace {
+
+constexpr std::size_t kMaxTotalBytes = std::size_t{1} << 24;
+
+/// Reads the character that ends before `end` of well-formed text.
+char32_t code_point_before(std::string_view text, std::size_t end) {
+  std::size_t begin = end - 1;
+  while ((static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80) {
+    --begin;
+  }
+  return next_code_point(text, begin);
+}
+
+}  // namespace
+
+TokenTrie::TokenTrie() : values_(1, -1) {}
+
+void TokenTrie::add(std::string_view text, std::int32_t value) {
+  if (text.empty()) {
+    return;
+  }
+  first_bytes_[static_cast<unsigned char>(text[0])] = true;
+  std::uint32_t node = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const std::uint32_t* const next = edges_.find(node, byte);
+    if (next != nullptr) {
+      node = *next;
+      continue;
+    }
+    const auto made = static_cast<std::uint32_t>(values_.size());
+    values_.push_back(-1);
+    edges_.set(node, byte, made);
+    node = made;
+  }
+  // Of two tokens with one normalised form the first is found.
+  if (values_[node] < 0) {
+    values_[node] = value;
+  }
+}
+
+std::optional<TokenTrie::Found> TokenTrie::longest_at(std::string_view text, std::size_t at) const {
+  if (!first_bytes_[static_cast<unsigned char>(text[at])]) {
+    return std::nullopt;
+  }
+  std::optional<Found> found;
+  std::uint32_t node = 0;
+  for (std::size_t i = at; i < text.size(); ++i) {
+    const std::uint32_t* const next = edges_.find(node, static_cast<unsigned char>(text[i]));
+    if (next == nullptr) {
+      break;
+    }
+    node = *next;
+    if (values_[node] >= 0) {
+      found = Found{i + 1 - at, values_[node]};
+    }
+  }
+  return found;
+}
+
+Result<AddedTokens> AddedTokens::create(std::vector<AddedToken> tokens,
+                                        const Normalizer& normalizer) {
+  AddedTokens result;
+  result.word_ = word_characters();
+  result.space_ = *unicode_class("s");
+  result.tokens_ = std::move(tokens);
+  std::size_t total_bytes = 0;
+  for (std::size_t i = 0; i < result.tokens_.size(); ++i) {
+    const AddedToken& token = result.tokens_[i];
+    if (token.content.empty()) {
+      return invalid_argument("added token " + std::to_string(token.id) + " is empty");
+    }
+    if (!result.by_content_.emplace(token.content, i).second) {
+      return invalid_argument("added token '" + token.content + "' is listed twice");
+    }
+    if (!result.by_id_.emplace(token.id, i).second) {
+      return invalid_argument("two added tokens have the id " + std::to_string(token.id) +
+                              ", one is '" + token.content + "'");
+    }
+    const std::string text = token.normalized ? normalizer.normalize(token.content) : token.content;
+    total_bytes += text.size();
+    if (total_bytes > kMaxTotalBytes) {
+      return invalid_argument("the added tokens have more than 16 MiB of text");
+    }
+    result.tries_[token.normalized ? 1 : 0].add(text, static_cast<std::int32_t>(i));
+  }
+  return result;
+}
+
+std::vector<AddedTokenPart> AddedTokens::split(std::string_view text, bool normalized,
+                                               bool split_special) const {
+  const TokenTrie& trie = tries_[normalized ? 1 : 0];
+  const auto is_word = [&](char32_t c) { return word_.contains(c); };
+  const auto is_space = [&](char32_t c) { return space_.contains(c); };
+  std::vector<AddedTokenPart> parts;
+  std::size_t done = 0;  // the text before this is in `parts`
+  for (std::size_t at = 0; at < text.size();) {
+    const std::optional<TokenTrie::Found> found = trie.longest_at(text, at);
+    if (!found) {
+      ++at;
+      continue;
+    }
+    const AddedToken& token = tokens_[static_cast<std::size_t>(found->value)];
+    std::size_t begin = at;
+    std::size_t end = at + found->length;
+    at = end;
+    if (split_special && token.special) {
+      continue;
+    }
+    std::size_t after = end;
+    if (token.single_word && ((begin > 0 && is_word(code_point_before(text, begin))) ||
+                              (end < text.size() && is_word(next_code_point(text, after))))) {
+      continue;
+    }
+    if (token.lstrip) {
+      while (begin > done && is_space(code_point_before(text, begin))) {
+        begin -= 1;
+        while ((static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80) {
+          --begin;
+        }
+      }
+    }
+    if (token.rstrip) {
+      for (std::size_t next = end; next < text.size();) {
+        if (!is_space(next_code_point(text, next))) {
+          break;
+        }
+        end = next;
+      }
+    }
+    if (begin > done) {
+      parts.push_back({{done, begin}, nullptr});
+    }
+    parts.push_back({{begin, end}, &token});
+    done = end;
+  }
+  if (done < text.size()) {
+    parts.push_back({{done, text.size()}, nullptr});
+  }
+  return parts;
+}
+
+const AddedToken* AddedTokens::find(std::string_view content) const {
+  const auto found = by_content_.find(std::string(content));
+  return found == by_content_.end() ? nullptr : &tokens_[found->second];
+}
+
+const AddedToken* AddedTokens::find(TokenId id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &tokens_[found->second];
+}
+
+}  // namespace godwit

@@ -1,0 +1,55 @@
+#pragma once
+// How a tokenizer cuts a normalised text into the pieces that its model encodes one by one: a
+// sequence of steps, each of which cuts the pieces of the one before, and may rewrite their text.
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "text/code_point_set.h"
+#include "text/split_pattern.h"
+
+namespace godwit {
+
+/// What becomes of the matches of a pattern and of what lies between them.
+enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
+
+/// Cuts at the matches of a pattern; `invert` swaps matches and the rest.
+struct SplitStep {
+  SplitPattern pattern;
+  SplitBehavior behavior;
+  bool invert;
+};
+/// Cuts at each character of a set (digits, punctuation).
+struct CharacterSplitStep {
+  CodePointSet characters;
+  SplitBehavior behavior;
+};
+/// Writes bytes as characters (byte_level.h), after an optional cut by GPT-2's pattern.
+struct ByteLevelStep {
+  bool add_prefix_space;
+  std::vector<SplitStep> split;  ///< Empty, or GPT-2's.
+};
+using PreTokenizerStep = std::variant<SplitStep, CharacterSplitStep, ByteLevelStep>;
+
+/// A text and the pieces of it that count, in order.
+struct Pieces {
+  std::string text;
+  std::vector<ByteRange> ranges;
+};
+
+/// Immutable. No steps means that a text is one piece.
+class PreTokenizer {
+ public:
+  PreTokenizer() = default;
+  explicit PreTokenizer(std::vector<PreTokenizerStep> steps) : steps_(std::move(steps)) {}
+
+  /// Cuts well-formed text; no piece is empty.
+  [[nodiscard]] Pieces split(std::string text) const;
+
+ private:
+  std::vector<PreTokenizerStep> steps_;
+};
+
+}  // namespace godwit

@@ -1,0 +1,153 @@
+#include "text/tokenizer.h"
+
+#include <algorithm>
+
+#include "text/tokenizer_parts.h"
+#include "text/utf8.h"
+
+namespace godwit {
+namespace {
+
+const Vocabulary& vocabulary_of(const TokenizerParts& parts) {
+  return std::visit([](const auto& model) -> const Vocabulary& { return model.vocabulary(); },
+                    parts.model);
+}
+
+}  // namespace
+
+Tokenizer::Tokenizer(std::unique_ptr<const TokenizerParts> parts) : parts_(std::move(parts)) {
+  vocab_size_ = vocabulary_of(*parts_).size();
+  for (const AddedToken& token : parts_->added_tokens.all()) {
+    vocab_size_ = std::max(vocab_size_, token.id + 1);
+  }
+  special_.resize(static_cast<std::size_t>(vocab_size_));
+  for (const AddedToken& token : parts_->added_tokens.all()) {
+    special_[static_cast<std::size_t>(token.id)] = token.special;
+  }
+}
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+void Tokenizer::append_normalized(std::vector<TokenId>& out, std::string_view text,
+                                  bool split_special) const {
+  const auto append_model_text = [&](std::string_view plain) {
+    const Pieces pieces = parts_->pre_tokenizer.split(std::string(plain));
+    for (const ByteRange& range : pieces.ranges) {
+      const std::string_view piece =
+          std::string_view(pieces.text).substr(range.begin, range.end - range.begin);
+      std::visit([&](const auto& model) { model.encode(piece, out); }, parts_->model);
+    }
+  };
+  for (const AddedTokenPart& part : parts_->added_tokens.split(text, true, split_special)) {
+    if (part.token != nullptr) {
+      out.push_back(part.token->id);
+    } else {
+      append_model_text(text.substr(part.range.begin, part.range.end - part.range.begin));
+    }
+  }
+}
+
+void Tokenizer::append_text(std::vector<TokenId>& out, std::string_view text,
+                            bool split_special) const {
+  std::string repaired;
+  if (!is_well_formed_utf8(text)) {
+    append_well_formed(repaired, text);
+    text = repaired;
+  }
+  for (const AddedTokenPart& part : parts_->added_tokens.split(text, false, split_special)) {
+    const std::string_view piece = text.substr(part.range.begin, part.range.end - part.range.begin);
+    if (part.token != nullptr) {
+      out.push_back(part.token->id);
+    } else if (parts_->normalizer.empty()) {
+      append_normalized(out, piece, split_special);
+    } else {
+      append_normalized(out, parts_->normalizer.normalize(piece), split_special);
+    }
+  }
+}
+
+std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  std::vector<TokenId> ids;
+  for (const TemplatePart& part : parts_->post_processor.single) {
+    if (part.kind == TemplatePart::Kind::kFirst) {
+      append_text(ids, text, options.split_special_tokens);
+    } else if (options.add_special_tokens) {
+      ids.insert(ids.end(), part.tokens.begin(), part.tokens.end());
+    }
+  }
+  return ids;
+}
+
+EncodedPair Tokenizer::encode_pair(std::string_view first, std::string_view second,
+                                   const EncodeOptions& options) const {
+  EncodedPair result;
+  for (const TemplatePart& part : parts_->post_processor.pair) {
+    if (part.kind != TemplatePart::Kind::kTokens) {
+      append_text(result.ids, part.kind == TemplatePart::Kind::kFirst ? first : second,
+                  options.split_special_tokens);
+    } else if (options.add_special_tokens) {
+      result.ids.insert(result.ids.end(), part.tokens.begin(), part.tokens.end());
+    }
+    result.type_ids.resize(result.ids.size(), part.type_id);
+  }
+  return result;
+}
+
+std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_tokens) const {
+  std::string bytes;
+  for (const TokenId id : ids) {
+    if (!skip_special_tokens || !is_special(id)) {
+      append_token_bytes(bytes, id);
+    }
+  }
+  if (is_well_formed_utf8(bytes)) {
+    return bytes;
+  }
+  std::string text;
+  append_well_formed(text, bytes);
+  return text;
+}
+
+void Tokenizer::append_token_bytes(std::string& out, TokenId id) const {
+  const AddedToken* const added = parts_->added_tokens.find(id);
+  const std::optional<std::string_view> token =
+      added != nullptr ? std::string_view(added->content) : vocabulary_of(*parts_).token(id);
+  if (token) {
+    std::visit([&](const auto& decoder) { decoder.append_bytes(out, *token); }, parts_->decoder);
+  }
+}
+
+std::string Tokenizer::token_bytes(TokenId id) const {
+  std::string bytes;
+  append_token_bytes(bytes, id);
+  return bytes;
+}
+
+std::optional<TokenId> Tokenizer::token_to_id(std::string_view token) const {
+  if (const AddedToken* const added = parts_->added_tokens.find(token)) {
+    return added->id;
+  }
+  return vocabulary_of(*parts_).find(token);
+}
+
+std::optional<std::string> Tokenizer::id_to_token(TokenId id) const {
+  if (const AddedToken* const added = parts_->added_tokens.find(id)) {
+    return added->content;
+  }
+  const std::optional<std::string_view> token = vocabulary_of(*parts_).token(id);
+  return token ? std::optional<std::string>(*token) : std::nullopt;
+}
+
+bool Tokenizer::is_special(TokenId id) const {
+  return id >= 0 && id < vocab_size_ && special_[static_cast<std::size_t>(id)];
+}
+
+std::optional<TokenId> Tokenizer::bos_id() const {
+  return parts_->bos_id;
+}
+std::optional<TokenId> Tokenizer::eos_id() const {
+  return parts_->eos_id;
+}
+
+}  // namespace godwit

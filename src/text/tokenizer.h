@@ -1,0 +1,82 @@
+#pragma once
+// Text to token ids and back, as Hugging Face's tokenizers do it: cut out the added tokens,
+// normalise, pre-tokenise, encode each piece with the model, and put the tokenizer's own tokens
+// around the result.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/json.h"
+#include "base/status.h"
+#include "text/gguf_vocabulary.h"
+
+namespace godwit {
+
+struct TokenizerParts;
+
+struct EncodeOptions {
+  /// Adds the tokens that the tokenizer puts around a text, such as a beginning-of-text token.
+  bool add_special_tokens = true;
+  /// Treats the text of special tokens as plain text, so that it cannot pose as control.
+  bool split_special_tokens = false;
+};
+
+struct EncodedPair {
+  std::vector<TokenId> ids;
+  std::vector<std::int32_t> type_ids;  ///< Which text each token belongs to, as the model is told.
+};
+
+/// Immutable; any number of threads may use one at once.
+class Tokenizer {
+ public:
+  /// Reads the content of tokenizer.json, and of tokenizer_config.json for the names of the
+  /// beginning and end tokens (may be null). Errors: kInvalidArgument with the field's name;
+  /// kUnimplemented with the component's.
+  static Result<Tokenizer> from_json(const Json& tokenizer_json, const Json* tokenizer_config);
+  /// Reads the vocabulary of a GGUF file.
+  static Result<Tokenizer> from_gguf(const GgufVocabulary& vocabulary);
+
+  explicit Tokenizer(std::unique_ptr<const TokenizerParts> parts);
+  Tokenizer(Tokenizer&&) noexcept;
+  Tokenizer& operator=(Tokenizer&&) noexcept;
+  ~Tokenizer();
+
+  /// Encodes any bytes; each maximal ill-formed subpart counts as U+FFFD.
+  [[nodiscard]] std::vector<TokenId> encode(std::string_view text,
+                                            const EncodeOptions& options = {}) const;
+  [[nodiscard]] EncodedPair encode_pair(std::string_view first, std::string_view second,
+                                        const EncodeOptions& options = {}) const;
+
+  /// Decodes ids; those without token are left out. Bytes that form no UTF-8 become U+FFFD.
+  [[nodiscard]] std::string decode(std::span<const TokenId> ids, bool skip_special_tokens) const;
+
+  /// Appends the bytes that a token adds to a text; none for an id without token.
+  void append_token_bytes(std::string& out, TokenId id) const;
+  [[nodiscard]] std::string token_bytes(TokenId id) const;
+
+  /// One more than the largest id; there may be ids below it without token.
+  [[nodiscard]] std::int32_t vocab_size() const { return vocab_size_; }
+  [[nodiscard]] std::optional<TokenId> token_to_id(std::string_view token) const;
+  /// The token as the vocabulary writes it, in which a space may be a "Ġ".
+  [[nodiscard]] std::optional<std::string> id_to_token(TokenId id) const;
+  [[nodiscard]] bool is_special(TokenId id) const;
+  [[nodiscard]] std::optional<TokenId> bos_id() const;
+  [[nodiscard]] std::optional<TokenId> eos_id() const;
+
+ private:
+  void append_text(std::vector<TokenId>& out, std::string_view text, bool split_special) const;
+  void append_normalized(std::vector<TokenId>& out, std::string_view text,
+                         bool split_special) const;
+
+  std::unique_ptr<const TokenizerParts> parts_;
+  std::int32_t vocab_size_ = 0;
+  std::vector<bool> special_;  // by id
+};
+
+}  // namespace godwit

@@ -1,0 +1,262 @@
+// Tokenizer::from_gguf: byte-level BPE vocabularies. A GGUF file has no pipeline; it names the
+// split rule (tokenizer.ggml.pre), and the table here says which steps that is in tokenizer.json's
+// terms.
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "text/byte_level.h"
+#include "text/hugging_face_characters.h"
+#include "text/tokenizer.h"
+#include "text/tokenizer_parts.h"
+
+namespace godwit {
+namespace {
+
+/// How digits are split off before GPT-2's pattern, or which patterns take its place.
+enum class Rule { kGpt2, kDigitsThenGpt2, kFalcon, kPatterns };
+
+constexpr std::string_view kCl100kPattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
+    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kQwen2Pattern =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
+    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kO200kPattern =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kTekkenPattern =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
+    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
+    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kDeepseekV3Pattern =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
+    R"(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+struct PreRow {
+  std::string_view name;
+  Rule rule;
+  std::array<std::string_view, 5> patterns;  ///< For kPatterns, up to the first empty one.
+  bool compose;                              ///< The model's tokenizer applies NFC.
+  bool ignore_merges;                        ///< As BpeOptions.
+  bool add_bos;                              ///< Where the file does not say.
+};
+
+constexpr std::array kRows = {
+    PreRow{"gpt-2", Rule::kGpt2, {}, false, false, false},
+    PreRow{"phi-2", Rule::kGpt2, {}, false, false, false},
+    PreRow{"starcoder", Rule::kDigitsThenGpt2, {}, false, false, false},
+    PreRow{"smollm", Rule::kDigitsThenGpt2, {}, false, false, false},
+    PreRow{"falcon", Rule::kFalcon, {}, false, false, false},
+    PreRow{"llama-bpe", Rule::kPatterns, {kCl100kPattern}, false, true, true},
+    PreRow{"qwen2", Rule::kPatterns, {kQwen2Pattern}, true, false, false},
+    PreRow{"gpt-4o", Rule::kPatterns, {kO200kPattern}, false, true, false},
+    PreRow{"tekken", Rule::kPatterns, {kTekkenPattern}, false, true, true},
+    PreRow{"deepseek-coder",
+           Rule::kPatterns,
+           {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)",
+            "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", R"(\p{N})"},
+           false,
+           false,
+           false},
+    PreRow{"deepseek-v3",
+           Rule::kPatterns,
+           {R"(\p{N}{1,3})", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+", kDeepseekV3Pattern},
+           false,
+           false,
+           false},
+};
+
+// Values of tokenizer.ggml.token_type.
+constexpr std::int32_t kTypeUnknown = 2;
+constexpr std::int32_t kTypeControl = 3;
+constexpr std::int32_t kTypeUserDefined = 4;
+
+Result<PreTokenizer> make_pre_tokenizer(const PreRow& row) {
+  std::vector<PreTokenizerStep> steps;
+  ByteLevelStep byte_level{false, {}};
+  if (row.rule != Rule::kPatterns) {
+    byte_level.split.push_back(
+        {TRY(SplitPattern::create(kGpt2Pattern)), SplitBehavior::kIsolated, false});
+  }
+  switch (row.rule) {
+    case Rule::kGpt2:
+      steps.emplace_back(std::move(byte_level));
+      break;
+    case Rule::kDigitsThenGpt2:
+      steps.emplace_back(CharacterSplitStep{digit_characters(), SplitBehavior::kIsolated});
+      steps.emplace_back(std::move(byte_level));
+      break;
+    case Rule::kFalcon:
+      steps.emplace_back(CharacterSplitStep{punctuation_characters(), SplitBehavior::kContiguous});
+      steps.emplace_back(std::move(byte_level));
+      steps.emplace_back(CharacterSplitStep{digit_characters(), SplitBehavior::kContiguous});
+      steps.emplace_back(
+          SplitStep{TRY(SplitPattern::create("[0-9][0-9][0-9]")), SplitBehavior::kIsolated, false});
+      break;
+    case Rule::kPatterns:
+      for (const std::string_view pattern : row.patterns) {
+        if (!pattern.empty()) {
+          steps.emplace_back(
+              SplitStep{TRY(SplitPattern::create(pattern)), SplitBehavior::kIsolated, false});
+        }
+      }
+      steps.emplace_back(std::move(byte_level));
+      break;
+  }
+  return PreTokenizer(std::move(steps));
+}
+
+Status bad_field(std::string_view key, std::string_view what) {
+  return invalid_argument("GGUF: tokenizer.ggml." + std::string(key) + " " + std::string(what),
+                          "check that the file is complete and unchanged");
+}
+
+Result<Vocabulary> make_vocabulary(const GgufVocabulary& gguf) {
+  if (gguf.tokens.empty() || gguf.tokens.size() > static_cast<std::size_t>(kMaxVocabularySize)) {
+    return bad_field("tokens", "has " + std::to_string(gguf.tokens.size()) + " entries");
+  }
+  if (!gguf.token_types.empty() && gguf.token_types.size() != gguf.tokens.size()) {
+    return bad_field("token_type", "has " + std::to_string(gguf.token_types.size()) +
+                                       " entries for " + std::to_string(gguf.tokens.size()) +
+                                       " tokens");
+  }
+  std::size_t total_bytes = 0;
+  for (const std::string_view token : gguf.tokens) {
+    total_bytes += token.size();
+  }
+  Vocabulary vocabulary;
+  vocabulary.reserve(gguf.tokens.size(), total_bytes);
+  for (std::size_t i = 0; i < gguf.tokens.size(); ++i) {
+    if (vocabulary.add(gguf.tokens[i], static_cast<TokenId>(i)) != Vocabulary::Added::kYes) {
+      return bad_field("tokens", "has '" + std::string(gguf.tokens[i]) + "' twice");
+    }
+  }
+  return vocabulary;
+}
+
+Status add_merges(const GgufVocabulary& gguf, BpeModel& model) {
+  model.reserve_merges(gguf.merges.size());
+  std::string merged_text;
+  for (std::size_t i = 0; i < gguf.merges.size(); ++i) {
+    const std::string_view merge = gguf.merges[i];
+    const auto place = [&] { return "merges[" + std::to_string(i) + "]"; };
+    // No byte-level token has a space; the search starts at 1 so that neither half is empty.
+    const std::size_t space = merge.find(' ', 1);
+    if (space == std::string_view::npos) {
+      return bad_field(place(), "must be two tokens");
+    }
+    const std::optional<TokenId> left = model.vocabulary().find(merge.substr(0, space));
+    const std::optional<TokenId> right = model.vocabulary().find(merge.substr(space + 1));
+    merged_text = merge.substr(0, space);
+    merged_text += merge.substr(space + 1);
+    const std::optional<TokenId> merged = model.vocabulary().find(merged_text);
+    if (!left || !right || !merged) {
+      return bad_field(place(), "joins '" + std::string(merge) +
+                                    "', for which tokenizer.ggml.tokens lacks a token");
+    }
+    model.add_merge(*left, *right, *merged);
+  }
+  return {};
+}
+
+Result<AddedTokens> make_added_tokens(const GgufVocabulary& gguf) {
+  std::vector<AddedToken> added;
+  for (std::size_t i = 0; i < gguf.token_types.size(); ++i) {
+    const std::int32_t type = gguf.token_types[i];
+    if (type == kTypeControl || type == kTypeUnknown || type == kTypeUserDefined) {
+      AddedToken token;
+      token.id = static_cast<TokenId>(i);
+      token.content = gguf.tokens[i];
+      token.special = type != kTypeUserDefined;
+      added.push_back(std::move(token));
+    }
+  }
+  return AddedTokens::create(std::move(added), Normalizer());
+}
+
+Result<std::optional<TokenId>> checked_id(const std::optional<std::int64_t>& id,
+                                          std::string_view key, const GgufVocabulary& gguf) {
+  if (!id) {
+    return std::optional<TokenId>();
+  }
+  if (*id < 0 || *id >= static_cast<std::int64_t>(gguf.tokens.size())) {
+    return bad_field(key, "is " + std::to_string(*id) + ", which is no token");
+  }
+  return std::optional(static_cast<TokenId>(*id));
+}
+
+/// Puts the beginning and end tokens around a text, as far as the file wants them.
+Result<PostProcessor> make_post_processor(const GgufVocabulary& gguf, bool add_bos,
+                                          const std::optional<TokenId>& bos,
+                                          const std::optional<TokenId>& eos) {
+  const bool add_eos = gguf.add_eos.value_or(false);
+  if (add_bos && !bos) {
+    return bad_field("add_bos_token", "is set, and tokenizer.ggml.bos_token_id is missing");
+  }
+  if (add_eos && !eos) {
+    return bad_field("add_eos_token", "is set, and tokenizer.ggml.eos_token_id is missing");
+  }
+  PostProcessor result;
+  const auto surround = [&](std::vector<TemplatePart>& parts, std::size_t at,
+                            std::int32_t type_id) {
+    const auto place = parts.begin() + static_cast<std::ptrdiff_t>(at);
+    if (add_eos) {
+      parts.insert(place + 1, {TemplatePart::Kind::kTokens, {*eos}, type_id});
+    }
+    if (add_bos) {
+      parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(at),
+                   {TemplatePart::Kind::kTokens, {*bos}, type_id});
+    }
+  };
+  surround(result.single, 0, 0);
+  surround(result.pair, 1, 1);
+  surround(result.pair, 0, 0);
+  return result;
+}
+
+}  // namespace
+
+Result<Tokenizer> Tokenizer::from_gguf(const GgufVocabulary& gguf) {
+  if (gguf.model != "gpt2") {
+    return unimplemented("GGUF: tokenizer.ggml.model '" + gguf.model + "' is not supported");
+  }
+  const PreRow* row = nullptr;
+  for (const PreRow& candidate : kRows) {
+    row = candidate.name == gguf.pre ? &candidate : row;
+  }
+  if (row == nullptr) {
+    return unimplemented("GGUF: tokenizer.ggml.pre '" + gguf.pre + "' is not supported",
+                         "use a folder with the model's tokenizer.json");
+  }
+  PreTokenizer pre_tokenizer = TRY(make_pre_tokenizer(*row));
+  BpeOptions options;
+  options.ignore_merges = row->ignore_merges;
+  BpeModel model(TRY(make_vocabulary(gguf)), std::move(options));
+  TRY(add_merges(gguf, model));
+  AddedTokens added_tokens = TRY(make_added_tokens(gguf));
+  const std::optional<TokenId> bos = TRY(checked_id(gguf.bos_id, "bos_token_id", gguf));
+  const std::optional<TokenId> eos = TRY(checked_id(gguf.eos_id, "eos_token_id", gguf));
+  PostProcessor post_processor =
+      TRY(make_post_processor(gguf, gguf.add_bos.value_or(row->add_bos && bos), bos, eos));
+  std::vector<NormalizerStep> normalizer;
+  if (row->compose) {
+    normalizer.emplace_back(ComposeStep{false});
+  }
+  return Tokenizer(std::make_unique<const TokenizerParts>(TokenizerParts{
+      .added_tokens = std::move(added_tokens),
+      .normalizer = Normalizer(std::move(normalizer)),
+      .pre_tokenizer = std::move(pre_tokenizer),
+      .model = std::move(model),
+      .post_processor = std::move(post_processor),
+      .decoder = ByteLevelDecoder(),
+      .bos_id = bos,
+      .eos_id = eos,
+  }));
+}
+
+}  // namespace godwit

@@ -1,0 +1,30 @@
+#pragma once
+// The stages of a tokenizer, in the order in which a text passes them. The readers of the different
+// formats fill this; Tokenizer runs it. Only tokenizer*.cc include it.
+
+#include <optional>
+#include <variant>
+
+#include "text/added_tokens.h"
+#include "text/bpe_model.h"
+#include "text/normalizer.h"
+#include "text/post_processor.h"
+#include "text/pre_tokenizer.h"
+#include "text/token_decoder.h"
+
+namespace godwit {
+
+using TokenModel = std::variant<BpeModel>;
+
+struct TokenizerParts {
+  AddedTokens added_tokens;
+  Normalizer normalizer;
+  PreTokenizer pre_tokenizer;
+  TokenModel model;
+  PostProcessor post_processor;
+  TokenDecoder decoder;
+  std::optional<TokenId> bos_id;
+  std::optional<TokenId> eos_id;
+};
+
+}  // namespace godwit
