@@ -33,6 +33,8 @@ class Device {
 
   /// "cpu (avx512, 2 threads)", for people.
   [[nodiscard]] virtual std::string description() const = 0;
+  /// The hardware behind it and its features, for people.
+  [[nodiscard]] virtual std::string hardware() const = 0;
   [[nodiscard]] virtual const KernelTable& kernels() const = 0;
   [[nodiscard]] virtual DeviceMemory memory() const = 0;
   /// Whether kernels can read ordinary host memory, so that weights may stay in a mapped file.

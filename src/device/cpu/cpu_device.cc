@@ -4,9 +4,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <string>
 #include <thread>
 
 #include "base/thread_pool.h"
@@ -64,6 +66,34 @@ std::size_t meminfo(const char* key) {
   return 0;
 }
 
+/// The value of one key of /proc/cpuinfo.
+std::string cpuinfo(const std::string& key) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    const std::size_t colon = line.find(": ");
+    if (line.rfind(key, 0) == 0 && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return "unknown";
+}
+
+/// The processor's name and those of its features that kernels can use.
+std::string processor() {
+  constexpr std::array<const char*, 9> kFeatures = {
+      "avx2",         "fma",         "f16c",     "avx_vnni", "avx512f",
+      "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16"};
+  const std::string flags = ' ' + cpuinfo("flags") + ' ';
+  std::string text = cpuinfo("model name") + ", " + std::to_string(usable_cores()) + " cores;";
+  for (const char* feature : kFeatures) {
+    if (flags.find(std::string(" ") + feature + " ") != std::string::npos) {
+      text += std::string(" ") + feature;
+    }
+  }
+  return text;
+}
+
 class CpuDevice final : public Device {
  public:
   CpuDevice(const KernelTable& kernels, int threads)
@@ -73,6 +103,7 @@ class CpuDevice final : public Device {
     return std::string("cpu (") + kernels_.name + ", " + std::to_string(threads_.size()) +
            (threads_.size() == 1 ? " thread)" : " threads)");
   }
+  [[nodiscard]] std::string hardware() const override { return processor(); }
   [[nodiscard]] const KernelTable& kernels() const override { return kernels_; }
   [[nodiscard]] DeviceMemory memory() const override {
     return {.total = meminfo("MemTotal"), .available = meminfo("MemAvailable")};
