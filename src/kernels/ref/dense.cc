@@ -1,0 +1,148 @@
+// Embedding, norm, matrix product and the like.
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/ref/element.h"
+#include "kernels/ref/ref_kernels.h"
+
+namespace godwit::ref {
+namespace {
+
+/// One row of inputs as a fast matrix product sees it.
+std::vector<double> rounded_row(const float* x, std::int64_t k, DType weight, Precision precision) {
+  std::vector<double> row(x, x + k);
+  if (precision == Precision::kExact || weight == DType::kF32 || weight == DType::kF16) {
+    return row;
+  }
+  if (weight == DType::kBF16) {
+    for (double& value : row) {
+      value = static_cast<double>(bfloat_to_float(float_to_bfloat(static_cast<float>(value))));
+    }
+    return row;
+  }
+  for (std::int64_t begin = 0; begin < k; begin += 32) {
+    float largest = 0.0F;
+    for (std::int64_t i = begin; i < begin + 32; ++i) {
+      largest = std::fmax(largest, std::fabs(x[i]));
+    }
+    const bool zero = largest < 1e-30F;
+    const float inverse = zero ? 0.0F : 127.0F / largest;
+    const float scale = zero ? 0.0F : largest / 127.0F;
+    for (std::int64_t i = begin; i < begin + 32; ++i) {
+      row[static_cast<std::size_t>(i)] =
+          std::nearbyint(static_cast<double>(x[i]) * static_cast<double>(inverse)) *
+          static_cast<double>(scale);
+    }
+  }
+  return row;
+}
+
+void normalize(const RmsNormParams& params, const float* x, float* out) {
+  const std::int64_t width = params.weight.dim(0);
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < width; ++i) {
+    sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  }
+  const double scale =
+      1.0 / std::sqrt(sum / static_cast<double>(width) + static_cast<double>(params.epsilon));
+  for (std::int64_t i = 0; i < width; ++i) {
+    const double w =
+        element(params.weight.dtype, static_cast<const std::byte*>(params.weight.data), i);
+    out[i] = static_cast<float>(static_cast<double>(x[i]) * scale * w);
+  }
+}
+
+}  // namespace
+
+Status embedding(Stream& /*stream*/, const EmbeddingParams& params) {
+  const std::int64_t width = params.out.dim(1);
+  for (std::int64_t t = 0; t < params.out.dim(0); ++t) {
+    const std::int64_t id = at<std::int32_t>(params.ids, t);
+    const bool known = id >= 0 && id < params.table.dim(0);
+    float* out = float_row(params.out, t);
+    for (std::int64_t i = 0; i < width; ++i) {
+      out[i] = known
+                   ? static_cast<float>(element(params.table.dtype, row_data(params.table, id), i))
+                   : 0.0F;
+    }
+  }
+  return {};
+}
+
+Status rms_norm(Stream& /*stream*/, const RmsNormParams& params) {
+  const std::int64_t heads = params.x.rank == 3 ? params.x.dim(1) : 1;
+  for (std::int64_t r = 0; r < params.x.dim(0); ++r) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const std::int64_t in = params.x.rank == 3 ? h * params.x.stride(1) : 0;
+      const std::int64_t to = params.x.rank == 3 ? h * params.out.stride(1) : 0;
+      normalize(params, float_row(params.x, r) + in, float_row(params.out, r) + to);
+    }
+  }
+  return {};
+}
+
+Status gemm(Stream& /*stream*/, const GemmParams& params) {
+  const std::int64_t k = params.x.dim(1);
+  for (std::int64_t r = 0; r < params.x.dim(0); ++r) {
+    const std::vector<double> x =
+        rounded_row(float_row(params.x, r), k, params.weight.dtype, params.precision);
+    float* out = float_row(params.out, r);
+    for (std::int64_t n = 0; n < params.weight.dim(0); ++n) {
+      const std::byte* w = row_data(params.weight, n);
+      double sum = 0.0;
+      for (std::int64_t i = 0; i < k; ++i) {
+        sum += x[static_cast<std::size_t>(i)] * element(params.weight.dtype, w, i);
+      }
+      if (!params.bias.empty()) {
+        sum += element(params.bias.dtype, row_data(params.bias, n), 0);
+      }
+      out[n] = static_cast<float>(params.accumulate ? sum + static_cast<double>(out[n]) : sum);
+    }
+  }
+  return {};
+}
+
+Status silu_mul(Stream& /*stream*/, const SiluMulParams& params) {
+  for (std::int64_t r = 0; r < params.out.dim(0); ++r) {
+    const float* gate = float_row(params.gate, r);
+    const float* up = float_row(params.up, r);
+    float* out = float_row(params.out, r);
+    for (std::int64_t i = 0; i < params.out.dim(1); ++i) {
+      const auto z = static_cast<double>(gate[i]);
+      out[i] = static_cast<float>(z / (1.0 + std::exp(-z)) * static_cast<double>(up[i]));
+    }
+  }
+  return {};
+}
+
+Status gather_rows(Stream& /*stream*/, const GatherRowsParams& params) {
+  for (std::int64_t r = 0; r < params.out.dim(0); ++r) {
+    const std::int64_t row = at<std::int32_t>(params.rows, r);
+    const bool known = row >= 0 && row < params.x.dim(0);
+    for (std::int64_t i = 0; i < params.out.dim(1); ++i) {
+      float_row(params.out, r)[i] = known ? float_row(params.x, row)[i] : 0.0F;
+    }
+  }
+  return {};
+}
+
+const KernelTable& kernel_table() {
+  static constexpr KernelTable kTable = {.name = "ref",
+                                         .embedding = embedding,
+                                         .rms_norm = rms_norm,
+                                         .gemm = gemm,
+                                         .silu_mul = silu_mul,
+                                         .gather_rows = gather_rows,
+                                         .rope = rope,
+                                         .kv_write = kv_write,
+                                         .attention = attention,
+                                         .gather_tokens = gather_tokens,
+                                         .scatter_tokens = scatter_tokens,
+                                         .process_logits = process_logits,
+                                         .sample = sample,
+                                         .token_logprobs = token_logprobs};
+  return kTable;
+}
+
+}  // namespace godwit::ref

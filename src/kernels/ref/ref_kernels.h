@@ -1,0 +1,27 @@
+#pragma once
+// The oracle: every kernel in plain scalar code with sums in double precision, on one thread.
+
+#include "kernels/kernel_table.h"
+
+namespace godwit::ref {
+
+Status embedding(Stream& stream, const EmbeddingParams& params);
+Status rms_norm(Stream& stream, const RmsNormParams& params);
+Status gemm(Stream& stream, const GemmParams& params);
+Status silu_mul(Stream& stream, const SiluMulParams& params);
+Status gather_rows(Stream& stream, const GatherRowsParams& params);
+
+Status rope(Stream& stream, const RopeParams& params);
+Status kv_write(Stream& stream, const KvWriteParams& params);
+Status attention(Stream& stream, const AttentionParams& params);
+
+Status gather_tokens(Stream& stream, const GatherTokensParams& params);
+Status scatter_tokens(Stream& stream, const ScatterTokensParams& params);
+Status process_logits(Stream& stream, const ProcessLogitsParams& params);
+Status sample(Stream& stream, const SampleParams& params);
+Status token_logprobs(Stream& stream, const TokenLogprobsParams& params);
+
+/// The table of the functions above.
+const KernelTable& kernel_table();
+
+}  // namespace godwit::ref
