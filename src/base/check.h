@@ -16,22 +16,22 @@ namespace godwit {
 
 }  // namespace godwit
 
-#define CHECK(condition)                 \
-  do {                                   \
-    if (!(condition)) [[unlikely]] {     \
+#define CHECK(condition)                  \
+  do {                                    \
+    if (!(condition)) [[unlikely]] {      \
       ::godwit::check_failed(#condition); \
-    }                                    \
+    }                                     \
   } while (false)
 
 /// Compares two integers and prints both when the comparison does not hold.
-#define CHECK_OP(left, op, right)                                                            \
-  do {                                                                                       \
-    const auto godwit_left = (left);                                                         \
-    const auto godwit_right = (right);                                                       \
-    if (!(godwit_left op godwit_right)) [[unlikely]] {                                       \
-      ::godwit::check_failed(#left " " #op " " #right, static_cast<long long>(godwit_left),  \
-                             static_cast<long long>(godwit_right));                          \
-    }                                                                                        \
+#define CHECK_OP(left, op, right)                                                           \
+  do {                                                                                      \
+    const auto godwit_left = (left);                                                        \
+    const auto godwit_right = (right);                                                      \
+    if (!(godwit_left op godwit_right)) [[unlikely]] {                                      \
+      ::godwit::check_failed(#left " " #op " " #right, static_cast<long long>(godwit_left), \
+                             static_cast<long long>(godwit_right));                         \
+    }                                                                                       \
   } while (false)
 
 #define CHECK_EQ(left, right) CHECK_OP(left, ==, right)

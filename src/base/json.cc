@@ -253,7 +253,8 @@ class Writer {
 
  private:
   template <class Items, class WriteItem>
-  void write_all(char open, char close, const Items& items, int depth, const WriteItem& write_item) {
+  void write_all(char open, char close, const Items& items, int depth,
+                 const WriteItem& write_item) {
     out_ += open;
     bool first = true;
     for (const auto& item : items) {
@@ -340,7 +341,8 @@ std::optional<std::uint64_t> Json::to_uint64() const {
   if (const auto* integer = std::get_if<std::uint64_t>(&value_)) {
     return *integer;
   }
-  if (const auto* integer = std::get_if<std::int64_t>(&value_); integer != nullptr && *integer >= 0) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value_);
+      integer != nullptr && *integer >= 0) {
     return static_cast<std::uint64_t>(*integer);
   }
   return std::nullopt;
@@ -381,7 +383,9 @@ Json& Json::set(std::string_view key, Json value) {
   return object.back().second;
 }
 
-bool Json::operator==(const Json& other) const { return value_ == other.value_; }
+bool Json::operator==(const Json& other) const {
+  return value_ == other.value_;
+}
 
 Result<Json> parse_json(std::string_view text, std::string_view what,
                         const JsonParseOptions& options) {

@@ -25,17 +25,18 @@ using JsonObject = std::vector<JsonMember>;
 class Json {
  public:
   Json() = default;
-  Json(std::nullptr_t) {}                                       // NOLINT(google-explicit-constructor)
-  Json(bool value) : value_(value) {}                           // NOLINT(google-explicit-constructor)
-  Json(int value) : value_(std::int64_t{value}) {}              // NOLINT(google-explicit-constructor)
-  Json(std::int64_t value) : value_(value) {}                   // NOLINT(google-explicit-constructor)
-  Json(std::uint64_t value);                                    // NOLINT(google-explicit-constructor)
-  Json(double value) : value_(value) {}                         // NOLINT(google-explicit-constructor)
-  Json(std::string value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
-  Json(std::string_view value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
-  Json(const char* value) : value_(std::string(value)) {}       // NOLINT(google-explicit-constructor)
-  Json(JsonArray value) : value_(std::move(value)) {}           // NOLINT(google-explicit-constructor)
-  Json(JsonObject value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
+  Json(std::nullptr_t) {}                                // NOLINT(google-explicit-constructor)
+  Json(bool value) : value_(value) {}                    // NOLINT(google-explicit-constructor)
+  Json(int value) : value_(std::int64_t{value}) {}       // NOLINT(google-explicit-constructor)
+  Json(std::int64_t value) : value_(value) {}            // NOLINT(google-explicit-constructor)
+  Json(std::uint64_t value);                             // NOLINT(google-explicit-constructor)
+  Json(double value) : value_(value) {}                  // NOLINT(google-explicit-constructor)
+  Json(std::string value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Json(std::string_view value)
+      : value_(std::string(value)) {}                      // NOLINT(google-explicit-constructor)
+  Json(const char* value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
+  Json(JsonArray value) : value_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Json(JsonObject value) : value_(std::move(value)) {}     // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   [[nodiscard]] bool is_bool() const { return std::holds_alternative<bool>(value_); }

@@ -1,8 +1,8 @@
 #include "base/json.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 namespace godwit {
 namespace {
@@ -37,7 +37,8 @@ TEST(JsonTest, ErrorsNameTheInputAndThePlace) {
   ASSERT_FALSE(value.ok());
   EXPECT_NE(value.status().message().find("request body"), std::string::npos);
   EXPECT_NE(value.status().message().find("byte 9"), std::string::npos);
-  for (const char* wrong : {"", "{", "[1,]", "nul", "1 2", "\"\xFF\"", "\"\\ud800\"", "01", "NaN"}) {
+  for (const char* wrong :
+       {"", "{", "[1,]", "nul", "1 2", "\"\xFF\"", "\"\\ud800\"", "01", "NaN"}) {
     EXPECT_FALSE(parse_json(wrong, "test").ok()) << wrong;
   }
 }
@@ -69,7 +70,10 @@ TEST(JsonTest, WritesWhatIsNoJsonAsTheNearestThatIs) {
   EXPECT_EQ(to_json(Json(NAN)), "null");
   EXPECT_EQ(to_json(Json(INFINITY)), "null");
   // One U+FFFD for each byte that belongs to no character; overlong and surrogate forms are none.
-  EXPECT_EQ(to_json(Json("a\xFF" "b\xE2\x82")), "\"a\xEF\xBF\xBD" "b\xEF\xBF\xBD\xEF\xBF\xBD\"");
+  EXPECT_EQ(to_json(Json("a\xFF"
+                         "b\xE2\x82")),
+            "\"a\xEF\xBF\xBD"
+            "b\xEF\xBF\xBD\xEF\xBF\xBD\"");
   EXPECT_EQ(to_json(Json("\xC0\x80")), "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");
 }
 

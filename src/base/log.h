@@ -2,10 +2,9 @@
 // Log lines on standard error: `log::info("loaded {} tensors", n)`. Included by .cc files only, and
 // never used inside a kernel.
 
+#include <spdlog/spdlog.h>
 #include <string_view>
 #include <utility>
-
-#include <spdlog/spdlog.h>
 
 namespace godwit::log {
 

@@ -1,12 +1,11 @@
 #include "base/mapped_file.h"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace godwit {
@@ -66,7 +65,8 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 MappedFile::~MappedFile() {
   if (data_ != nullptr) {
     // munmap takes void* although it writes nothing.
-    ::munmap(const_cast<std::byte*>(data_), size_);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    ::munmap(const_cast<std::byte*>(data_),
+             size_);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   }
 }
 

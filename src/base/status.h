@@ -17,9 +17,9 @@ enum class StatusCode {
   kInvalidArgument,    ///< The caller's input is wrong (HTTP 400).
   kNotFound,           ///< Something named does not exist (HTTP 404).
   kResourceExhausted,  ///< A limit is reached; trying later may work (HTTP 429 or 503).
-  kUnimplemented,      ///< Correct input for a feature that godwit does not have (HTTP 501, or 400).
-  kUnavailable,        ///< The engine is stopping or not ready (HTTP 503).
-  kInternal,           ///< A fault of godwit, the system or the device (HTTP 500).
+  kUnimplemented,  ///< Correct input for a feature that godwit does not have (HTTP 501, or 400).
+  kUnavailable,    ///< The engine is stopping or not ready (HTTP 503).
+  kInternal,       ///< A fault of godwit, the system or the device (HTTP 500).
 };
 
 /// Names a code as it appears in logs, for example "invalid argument".
@@ -34,7 +34,9 @@ class [[nodiscard]] Status {
 
   [[nodiscard]] bool ok() const { return failure_ == nullptr; }
   [[nodiscard]] StatusCode code() const { return ok() ? StatusCode::kOk : failure_->code; }
-  [[nodiscard]] std::string_view cause() const { return ok() ? std::string_view() : failure_->cause; }
+  [[nodiscard]] std::string_view cause() const {
+    return ok() ? std::string_view() : failure_->cause;
+  }
   [[nodiscard]] std::string_view remedy() const {
     return ok() ? std::string_view() : failure_->remedy;
   }
@@ -61,8 +63,8 @@ Status internal_error(std::string cause, std::string remedy = {});
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {         // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     CHECK(!status_.ok());
   }
 
@@ -92,7 +94,9 @@ class [[nodiscard]] Result {
 };
 
 namespace internal {
-inline Status take_status(Status status) { return status; }
+inline Status take_status(Status status) {
+  return status;
+}
 template <class T>
 Status take_status(const Result<T>& result) {
   return result.status();

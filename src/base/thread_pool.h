@@ -30,8 +30,9 @@ class ThreadPool {
   /// all have returned. The task must not throw.
   template <class Task>
   void run(const Task& task) {
-    run_erased([](const void* context, int thread) { (*static_cast<const Task*>(context))(thread); },
-               &task);
+    run_erased(
+        [](const void* context, int thread) { (*static_cast<const Task*>(context))(thread); },
+        &task);
   }
 
   /// Splits [0, count) into contiguous ranges whose borders are multiples of `grain`, one a thread,

@@ -1,8 +1,8 @@
 #include "base/thread_pool.h"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace godwit {
 namespace {

@@ -71,11 +71,11 @@ void report_plan(const MemoryPlan& plan, std::FILE* out) {
   fmt::print(out, "\nMemory plan\n");
   fmt::print(out, "  weights        {:>12}   mapped from the file\n", size_text(plan.weight_bytes));
   fmt::print(out, "  cache          {:>12}   {} tokens in {} blocks of {}\n",
-             size_text(plan.kv_cache_bytes), plan.kv_tokens(), plan.num_blocks,
-             plan.kv.block_size);
-  fmt::print(out, "  a sequence of {} tokens takes {} of it\n", plan.max_model_len,
-             size_text(static_cast<std::size_t>(blocks_for(plan.max_model_len, plan.kv.block_size)) *
-                       plan.kv.block_bytes()));
+             size_text(plan.kv_cache_bytes), plan.kv_tokens(), plan.num_blocks, plan.kv.block_size);
+  fmt::print(
+      out, "  a sequence of {} tokens takes {} of it\n", plan.max_model_len,
+      size_text(static_cast<std::size_t>(blocks_for(plan.max_model_len, plan.kv.block_size)) *
+                plan.kv.block_bytes()));
 }
 
 Status report_text(const ModelFiles& files, const ModelOptions& options, std::FILE* out) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a GGUF file's metadata says about text, handed from weights/ to text/, which do not know each
-// other.
+// What a GGUF file's metadata says about text, handed from weights/ to text/, which do not know
+// each other.
 
 #include <optional>
 #include <string>

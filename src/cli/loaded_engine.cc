@@ -8,8 +8,7 @@ Result<LoadedEngine> load_engine(const ModelOptions& options, const Clock& clock
   LoadedEngine loaded;
   loaded.text = TRY(load_text_assets(files, options));
   runner_options.eos_ids = loaded.text.eos_ids;
-  std::unique_ptr<ModelRunner> runner =
-      TRY(ModelRunner::create(std::move(files), runner_options));
+  std::unique_ptr<ModelRunner> runner = TRY(ModelRunner::create(std::move(files), runner_options));
   loaded.plan = runner->plan();
   loaded.device = runner->device().description();
   loaded.engine =

@@ -1,13 +1,13 @@
-// The program's entry: reads the command line and calls the command. The only place that knows CLI11.
+// The program's entry: reads the command line and calls the command. The only place that knows
+// CLI11.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <string>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include "base/log.h"
 #include "cli/doctor.h"
@@ -26,14 +26,16 @@ void add_model_flags(CLI::App& app, ModelOptions& options) {
   app.add_option("--tokenizer", options.tokenizer, "Folder or file of the tokenizer");
   app.add_flag("--skip-tokenizer-init", options.skip_tokenizer_init,
                "Work on token ids alone: prompts and answers are ids");
-  app.add_option("--chat-template", options.chat_template, "File with a Jinja template, or the template");
+  app.add_option("--chat-template", options.chat_template,
+                 "File with a Jinja template, or the template");
   app.add_option("--generation-config", options.generation_config,
                  "auto: sampling defaults from generation_config.json; vllm: none")
       ->capture_default_str();
   app.add_option("--dtype", options.dtype,
                  "auto and bfloat16: fast arithmetic; float32: exact arithmetic")
       ->capture_default_str();
-  app.add_option("--kv-cache-dtype", options.kv_cache_dtype, "auto (as --dtype), bfloat16 or float32")
+  app.add_option("--kv-cache-dtype", options.kv_cache_dtype,
+                 "auto (as --dtype), bfloat16 or float32")
       ->capture_default_str();
   app.add_option("--max-model-len", options.max_model_len,
                  "Longest prompt and output together, in tokens: a number, 8k, or auto")
@@ -57,8 +59,9 @@ void add_model_flags(CLI::App& app, ModelOptions& options) {
 
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   CLI::App* serve = app.add_subcommand("serve", "Serve a model through the OpenAI API");
-  serve->add_option("MODEL,--model", options.model.model,
-                    "Folder with a Hugging Face checkpoint, or a .gguf file")
+  serve
+      ->add_option("MODEL,--model", options.model.model,
+                   "Folder with a Hugging Face checkpoint, or a .gguf file")
       ->required();
   add_model_flags(*serve, options.model);
   EngineOptions& engine = options.model.engine;
@@ -70,20 +73,27 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
                   engine.enable_prefix_caching, "Reuse what is cached of a prompt (default)");
   serve->add_flag("--enable-chunked-prefill,!--no-enable-chunked-prefill",
                   engine.enable_chunked_prefill, "Spread long prompts over steps (default)");
-  serve->add_option("--long-prefill-token-threshold", engine.long_prefill_token_threshold,
-                    "Longest part of one prompt in a step; 0 = no limit")
+  serve
+      ->add_option("--long-prefill-token-threshold", engine.long_prefill_token_threshold,
+                   "Longest part of one prompt in a step; 0 = no limit")
       ->capture_default_str();
-  serve->add_option_function<std::string>(
-           "--scheduling-policy",
-           [&engine](const std::string& policy) { engine.schedule_by_priority = policy == "priority"; },
-           "fcfs or priority")
+  serve
+      ->add_option_function<std::string>(
+          "--scheduling-policy",
+          [&engine](const std::string& policy) {
+            engine.schedule_by_priority = policy == "priority";
+          },
+          "fcfs or priority")
       ->check(CLI::IsMember({"fcfs", "priority"}));
   serve->add_option("--max-logprobs", engine.max_logprobs, "Largest logprobs of a request")
       ->capture_default_str();
-  serve->add_option("--shutdown-timeout", options.shutdown_timeout,
-                    "Seconds that running requests get to finish")
+  serve
+      ->add_option("--shutdown-timeout", options.shutdown_timeout,
+                   "Seconds that running requests get to finish")
       ->capture_default_str();
-  serve->add_option("--log-level,--uvicorn-log-level", options.log_level, "debug, info, warning, error")
+  serve
+      ->add_option("--log-level,--uvicorn-log-level", options.log_level,
+                   "debug, info, warning, error")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
   // Accepted because vLLM's users write them: they say what godwit does anyway.
@@ -104,7 +114,8 @@ void add_run(CLI::App& app, RunCommand& command, Action& action) {
   run->add_option("--temperature", command.temperature, "0 takes the most likely token");
   run->add_option("--sampling-seed", command.seed, "Seed of this answer");
   run->add_flag("--raw", command.raw, "Give the prompt as it is, without the chat template");
-  run->callback([&command, &action] { action = [&command] { return run_prompt(command, stdout); }; });
+  run->callback(
+      [&command, &action] { action = [&command] { return run_prompt(command, stdout); }; });
 }
 
 void add_doctor(CLI::App& app, DoctorCommand& command, Action& action) {
@@ -128,11 +139,13 @@ void add_text_commands(CLI::App& app, TokenizeCommand& tokenize, RenderArguments
 
   CLI::App* decode = app.add_subcommand("detokenize", "JSON lines {\"ids\"} to lines {\"text\"}");
   decode->add_option("PATH", tokenize.path, "Folder, tokenizer file or .gguf")->required();
-  decode->add_flag("--skip-special", tokenize.decode.skip_special_tokens, "Leave special tokens out");
+  decode->add_flag("--skip-special", tokenize.decode.skip_special_tokens,
+                   "Leave special tokens out");
   decode->callback([&] { action = [&] { return detokenize_command(tokenize); }; });
 
   CLI::App* show = app.add_subcommand("render", "JSON lines {\"messages\"} to lines {\"text\"}");
-  show->add_option("PATH", render.path, "Template, tokenizer_config.json, folder or .gguf")->required();
+  show->add_option("PATH", render.path, "Template, tokenizer_config.json, folder or .gguf")
+      ->required();
   show->add_option("--var", render.variables, "NAME=VALUE for the template");
   show->add_option("--now", render.now, "The time that templates see: \"2025-03-14 15:09:26\"");
   show->callback([&] { action = [&] { return render_command(render); }; });

@@ -14,15 +14,15 @@ namespace godwit {
 
 /// How a model is loaded and run; shared by `serve` and `run`.
 struct ModelOptions {
-  std::string model;              ///< A folder or a .gguf file.
-  std::string tokenizer;          ///< A folder or file; empty = the model's own.
+  std::string model;      ///< A folder or a .gguf file.
+  std::string tokenizer;  ///< A folder or file; empty = the model's own.
   bool skip_tokenizer_init = false;
-  std::string chat_template;      ///< A file, or the template itself; empty = the model's own.
+  std::string chat_template;  ///< A file, or the template itself; empty = the model's own.
   std::string generation_config = "auto";  ///< "auto": use the model's file; "vllm": ignore it.
-  std::string dtype = "auto";     ///< auto, bfloat16, float32
+  std::string dtype = "auto";              ///< auto, bfloat16, float32
   std::string kv_cache_dtype = "auto";
-  std::string max_model_len = "auto";      ///< A number, with k or K for thousands; auto or -1.
-  std::string kv_cache_memory_bytes;       ///< A number, with K, M, G for powers of 1024.
+  std::string max_model_len = "auto";  ///< A number, with k or K for thousands; auto or -1.
+  std::string kv_cache_memory_bytes;   ///< A number, with K, M, G for powers of 1024.
   std::string device = "cpu";
   std::string isa;
   int threads = 0;

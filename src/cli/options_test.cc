@@ -11,7 +11,8 @@ TEST(OptionsTest, LengthsTakeBothKindsOfThousand) {
   EXPECT_EQ(*parse_length("8K"), 8192);
   EXPECT_EQ(*parse_length("auto"), std::nullopt);
   EXPECT_EQ(*parse_length("-1"), std::nullopt);
-  for (const char* wrong : {"0", "-2", "k", "8m", "8kk", "99999999999999999999", "9223372036854775807K"}) {
+  for (const char* wrong :
+       {"0", "-2", "k", "8m", "8kk", "99999999999999999999", "9223372036854775807K"}) {
     EXPECT_FALSE(parse_length(wrong).ok()) << wrong;
   }
 }

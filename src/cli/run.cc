@@ -42,9 +42,9 @@ Result<std::string> make_prompt_text(const RunCommand& command, const TextAssets
   message.set("role", "user");
   message.set("content", command.prompt);
   const Json messages(JsonArray{std::move(message)});
-  return text.chat_template->render(
-      {.messages = &messages, .add_generation_prompt = true, 
-       .now = local_time(clock.unix_seconds())});
+  return text.chat_template->render({.messages = &messages,
+                                     .add_generation_prompt = true,
+                                     .now = local_time(clock.unix_seconds())});
 }
 
 }  // namespace

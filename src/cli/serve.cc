@@ -1,10 +1,10 @@
 #include "cli/serve.h"
 
 #include <csignal>
+#include <pthread.h>
 #include <thread>
 
 #include <fmt/core.h>
-#include <pthread.h>
 
 #include "base/log.h"
 #include "cli/loaded_engine.h"
@@ -13,8 +13,8 @@
 namespace godwit {
 namespace {
 
-/// SIGINT and SIGTERM, taken out of the normal flow: every thread started later has them blocked, and
-/// one thread waits for them.
+/// SIGINT and SIGTERM, taken out of the normal flow: every thread started later has them blocked,
+/// and one thread waits for them.
 class StopSignals {
  public:
   StopSignals() {
@@ -64,7 +64,8 @@ void print_ready(const ServeOptions& options, const ServedModel& model, std::uin
         address);
   } else {
     fmt::print(
-        "  Try:   curl {}/v1/completions -H 'Content-Type: application/json' -d '{{\"prompt\": {}}}'\n",
+        "  Try:   curl {}/v1/completions -H 'Content-Type: application/json' -d '{{\"prompt\": "
+        "{}}}'\n",
         address, model.tokenizer != nullptr ? "\"Hello\"" : "[1]");
   }
   fmt::print("  Stop:  Ctrl-C\n\n");

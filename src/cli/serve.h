@@ -6,7 +6,8 @@
 
 namespace godwit {
 
-/// Serves until SIGINT or SIGTERM, then lets running requests finish. A second signal stops at once.
+/// Serves until SIGINT or SIGTERM, then lets running requests finish. A second signal stops at
+/// once.
 Status run_serve(const ServeOptions& options);
 
 }  // namespace godwit

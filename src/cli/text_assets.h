@@ -1,5 +1,6 @@
 #pragma once
-// What a model brings for text: tokenizer, chat template, end-of-sequence ids and sampling defaults.
+// What a model brings for text: tokenizer, chat template, end-of-sequence ids and sampling
+// defaults.
 
 #include <memory>
 #include <optional>
@@ -20,7 +21,7 @@ struct TextAssets {
   std::shared_ptr<const ChatTemplate> chat_template;  ///< Null when the model has none.
   std::vector<TokenId> eos_ids;
   SamplingParams defaults;
-  std::optional<std::int64_t> max_output_tokens;      ///< generation_config.json's max_new_tokens.
+  std::optional<std::int64_t> max_output_tokens;  ///< generation_config.json's max_new_tokens.
 };
 
 /// Errors: a file that is missing or wrong, named with what to do.

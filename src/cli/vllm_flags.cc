@@ -154,8 +154,8 @@ constexpr auto kUnsupported = std::to_array<std::string_view>({
 });
 
 // Flags whose value may only say "one".
-constexpr auto kOneRankOnly = std::to_array<std::string_view>({
-    "--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size"});
+constexpr auto kOneRankOnly = std::to_array<std::string_view>(
+    {"--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size"});
 
 std::string_view flag_name(std::string_view argument) {
   return argument.substr(0, argument.find('='));
@@ -195,7 +195,7 @@ Status refuse_unsupported_flags(std::span<const std::string> arguments) {
     }
     if (std::find(kOneRankOnly.begin(), kOneRankOnly.end(), name) != kOneRankOnly.end()) {
       const bool inline_value = arguments[i].size() > name.size();
-      const std::string value = inline_value                ? arguments[i].substr(name.size() + 1)
+      const std::string value = inline_value               ? arguments[i].substr(name.size() + 1)
                                 : i + 1 < arguments.size() ? arguments[i + 1]
                                                            : std::string();
       if (value != "1") {

@@ -13,8 +13,8 @@ namespace godwit {
 /// `--tensor-parallel-size 2`, and `_` in the name of a flag becomes `-`.
 std::vector<std::string> normalize_flags(std::span<const std::string> arguments);
 
-/// Errors: kUnimplemented naming the first flag that vLLM has and godwit does not, or that godwit has
-/// for one value only.
+/// Errors: kUnimplemented naming the first flag that vLLM has and godwit does not, or that godwit
+/// has for one value only.
 Status refuse_unsupported_flags(std::span<const std::string> arguments);
 
 }  // namespace godwit

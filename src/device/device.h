@@ -17,8 +17,9 @@ namespace godwit {
 struct KernelTable;
 
 struct DeviceOptions {
-  int threads = 0;          ///< Worker threads of a CPU device; 0 = one per core this process may use.
-  std::string isa;          ///< Instruction set of a CPU device ("avx512", "avx2", "generic"); empty = best.
+  int threads = 0;  ///< Worker threads of a CPU device; 0 = one per core this process may use.
+  std::string
+      isa;  ///< Instruction set of a CPU device ("avx512", "avx2", "generic"); empty = best.
 };
 
 struct DeviceMemory {

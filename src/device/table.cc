@@ -9,9 +9,7 @@ Result<std::unique_ptr<Device>> create_cpu_device(const DeviceOptions& options);
 
 std::span<const DeviceKind> device_table() {
   static constexpr std::array<DeviceKind, 1> kTable = {{
-      {.name = "cpu",
-       .summary = "this machine's processors",
-       .create = &create_cpu_device},
+      {.name = "cpu", .summary = "this machine's processors", .create = &create_cpu_device},
   }};
   return kTable;
 }

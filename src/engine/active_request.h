@@ -28,12 +28,8 @@ struct ActiveOutput {
 
 /// Stays at one address: its outputs refer to `request`.
 struct ActiveRequest {
-  ActiveRequest(RequestKey request_key, Request wanted, DeltaSink receiver,
-                Clock::Duration arrival)
-      : key(request_key),
-        request(std::move(wanted)),
-        sink(std::move(receiver)),
-        arrived(arrival) {}
+  ActiveRequest(RequestKey request_key, Request wanted, DeltaSink receiver, Clock::Duration arrival)
+      : key(request_key), request(std::move(wanted)), sink(std::move(receiver)), arrived(arrival) {}
 
   RequestKey key;
   Request request;

@@ -21,8 +21,8 @@
 namespace godwit {
 namespace {
 
-/// Spreads consecutive numbers over all 64 bits. Source: Steele, Lea and Flood 2014, "Fast splittable
-/// pseudorandom number generators" (SplitMix64).
+/// Spreads consecutive numbers over all 64 bits. Source: Steele, Lea and Flood 2014, "Fast
+/// splittable pseudorandom number generators" (SplitMix64).
 std::uint64_t spread(std::uint64_t value) {
   value += 0x9E3779B97F4A7C15U;
   value = (value ^ (value >> 30U)) * 0xBF58476D1CE4E5B9U;
@@ -100,7 +100,8 @@ void Engine::Impl::run() {
   try {
     loop();
   } catch (const std::exception& error) {
-    fault = internal_error(std::string("the engine stopped: ") + error.what(), "restart the server");
+    fault =
+        internal_error(std::string("the engine stopped: ") + error.what(), "restart the server");
     reason = FinishReason::kError;
     alive.store(false);
     log::error("{}", fault.message());
@@ -333,9 +334,8 @@ void Engine::Impl::update_metrics(const ScheduledBatch& batch, std::int64_t prom
   step_metrics.prefix_hits = stats.prefix_hits - last_stats.prefix_hits;
   step_metrics.cached_prompt_tokens = step_metrics.prefix_hits;
   metrics.add_step(step_metrics);
-  metrics.set_load({.running = stats.running,
-                    .waiting = stats.waiting,
-                    .kv_cache_usage = stats.cache.usage()});
+  metrics.set_load(
+      {.running = stats.running, .waiting = stats.waiting, .kv_cache_usage = stats.cache.usage()});
   last_stats = stats;
   count_step(batch, stats);
 }
@@ -441,17 +441,25 @@ void Engine::drain() {
   impl_->draining = true;
 }
 
-bool Engine::idle() const { return impl_->num_requests.load() == 0; }
+bool Engine::idle() const {
+  return impl_->num_requests.load() == 0;
+}
 
-bool Engine::alive() const { return impl_->alive.load(); }
+bool Engine::alive() const {
+  return impl_->alive.load();
+}
 
-const EngineLimits& Engine::limits() const { return impl_->limits; }
+const EngineLimits& Engine::limits() const {
+  return impl_->limits;
+}
 
 EngineCounters Engine::counters() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->counters;
 }
 
-Metrics& Engine::metrics() { return impl_->metrics; }
+Metrics& Engine::metrics() {
+  return impl_->metrics;
+}
 
 }  // namespace godwit

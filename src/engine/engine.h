@@ -25,15 +25,15 @@ enum class RequestKey : std::int64_t {};
 using DeltaSink = std::function<void(Delta)>;
 
 struct EngineOptions {
-  std::string model_name;                     ///< The label of the metrics.
-  std::int64_t max_num_batched_tokens = 2048;  ///< Tokens a step may compute.
+  std::string model_name;                         ///< The label of the metrics.
+  std::int64_t max_num_batched_tokens = 2048;     ///< Tokens a step may compute.
   std::int64_t long_prefill_token_threshold = 0;  ///< Longest part of one prompt a step; 0 = none.
-  std::int64_t max_queued_requests = 16384;   ///< More are refused (HTTP 503).
+  std::int64_t max_queued_requests = 16384;       ///< More are refused (HTTP 503).
   bool enable_prefix_caching = true;
   bool enable_chunked_prefill = true;
   bool schedule_by_priority = false;
-  std::int32_t max_logprobs = 20;             ///< Largest `logprobs` and `prompt_logprobs`.
-  std::uint64_t seed = 0;                     ///< Source of seeds for requests that bring none.
+  std::int32_t max_logprobs = 20;  ///< Largest `logprobs` and `prompt_logprobs`.
+  std::uint64_t seed = 0;          ///< Source of seeds for requests that bring none.
 };
 
 /// What the engine can do with a request, for checks before it is submitted.
@@ -66,8 +66,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Queues a request. Errors: kInvalidArgument when it can never run, naming the field and the limit;
-  /// kResourceExhausted when the queue is full; kUnavailable after drain().
+  /// Queues a request. Errors: kInvalidArgument when it can never run, naming the field and the
+  /// limit; kResourceExhausted when the queue is full; kUnavailable after drain().
   Result<RequestKey> submit(Request request, DeltaSink sink);
 
   /// Ends a request within one step; its outputs end with FinishReason::kAbort. Unknown keys are

@@ -9,7 +9,9 @@
 namespace godwit {
 namespace {
 
-std::filesystem::path tiny_dense() { return test::test_data() / "models" / "tiny-dense"; }
+std::filesystem::path tiny_dense() {
+  return test::test_data() / "models" / "tiny-dense";
+}
 
 class EngineTest : public testing::Test {
  protected:
@@ -17,8 +19,8 @@ class EngineTest : public testing::Test {
     test::RigOptions options;
     options.runner.device_options.threads = 2;
     options.runner.eos_ids = {2, 0};
-    options.tokenizer = std::make_shared<const Tokenizer>(
-        std::move(load_tokenizer(tiny_dense())).value());
+    options.tokenizer =
+        std::make_shared<const Tokenizer>(std::move(load_tokenizer(tiny_dense())).value());
     return options;
   }
 
@@ -145,18 +147,15 @@ TEST_F(EngineTest, AbortEndsARequestWithinAStepAndFreesItsMemory) {
   bool started = false;
   Request endless = request({40, 41, 42}, 900);
   endless.sampling.ignore_eos = true;
-  const RequestKey key =
-      std::move(rig.engine().submit(std::move(endless),
-                                    [&](Delta delta) {
-                                      if (!started) {
-                                        started = true;
-                                        first.set_value();
-                                      }
-                                      if (delta.finish_reason) {
-                                        last.set_value(std::move(delta));
-                                      }
-                                    }))
-          .value();
+  const RequestKey key = std::move(rig.engine().submit(std::move(endless), [&](Delta delta) {
+                           if (!started) {
+                             started = true;
+                             first.set_value();
+                           }
+                           if (delta.finish_reason) {
+                             last.set_value(std::move(delta));
+                           }
+                         })).value();
   first.get_future().wait();
   rig.engine().abort(key);
   EXPECT_EQ(last.get_future().get().finish_reason, FinishReason::kAbort);

@@ -2,10 +2,10 @@
 // prefill, prefix hits, preemption, threads. Each cell proves by counters that its combination
 // happened.
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include <gtest/gtest.h>
 
 #include "engine/testing/engine_rig.h"
 #include "support/fixtures.h"
@@ -19,7 +19,7 @@ std::filesystem::path fixture(const std::string& name) {
   return test::test_data() / "models" / name;
 }
 
-/// The golden prompts of a fixture, and further ones cut from the longest.
+/// The golden prompts of a fixture, and further ones cut from the longest: they share its prefix.
 std::vector<std::vector<TokenId>> prompts_of(const std::string& name) {
   const Json golden =
       parse_json(test::read_text(fixture(name) / "golden.json"), "golden.json").value();
@@ -30,11 +30,11 @@ std::vector<std::vector<TokenId>> prompts_of(const std::string& name) {
       ids.push_back(static_cast<TokenId>(*id.to_int64()));
     }
   }
-  const std::vector<TokenId> longest = prompts.back();
-  for (const std::size_t length : {16U, 33U, 48U}) {
-    if (length < longest.size()) {
-      prompts.emplace_back(longest.end() - length, longest.end());
-    }
+  const std::vector<TokenId> longest =
+      *std::max_element(prompts.begin(), prompts.end(),
+                        [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  for (const std::ptrdiff_t length : {16, 33, 48, 100}) {
+    prompts.emplace_back(longest.begin(), longest.begin() + length);
   }
   return prompts;
 }

@@ -11,7 +11,8 @@ namespace {
 class OutputStreamTest : public testing::Test {
  protected:
   OutputStreamTest()
-      : tokenizer_(std::move(load_tokenizer(test::test_data() / "models" / "tiny-dense")).value()) {}
+      : tokenizer_(std::move(load_tokenizer(test::test_data() / "models" / "tiny-dense")).value()) {
+  }
 
   /// Feeds the tokens of `text` one by one; returns the text of each delta, until one ends it.
   std::vector<Delta> stream(const Request& request, const std::string& text) {

@@ -56,8 +56,9 @@ Status Attention::forward(const Context& context, const Rotary& rotary, const Te
   // Here a token becomes an entry of the cache.
   const AttentionMetadata& where = context.attention;
   const LayerCache& cache = context.caches[static_cast<std::size_t>(config.layer)];
-  TRY(ops::kv_write(context.stream,
-                    {.k = k, .v = v, .slots = where.slots, .k_cache = cache.k, .v_cache = cache.v}));
+  TRY(ops::kv_write(
+      context.stream,
+      {.k = k, .v = v, .slots = where.slots, .k_cache = cache.k, .v_cache = cache.v}));
 
   Tensor heads = TRY(context.stream.workspace().tensor(DType::kF32, {tokens, q_width}));
   TRY(ops::attention(context.stream,

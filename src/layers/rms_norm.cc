@@ -15,8 +15,7 @@ Result<RmsNorm> RmsNorm::load(WeightsReader& reader, std::string_view name, std:
 }
 
 Status RmsNorm::forward(const Context& context, const Tensor& x, Tensor& out) const {
-  return ops::rms_norm(context.stream,
-                       {.x = x, .weight = weight, .out = out, .epsilon = epsilon});
+  return ops::rms_norm(context.stream, {.x = x, .weight = weight, .out = out, .epsilon = epsilon});
 }
 
 }  // namespace godwit

@@ -41,7 +41,9 @@ std::vector<float> rope_frequencies(const RopeConfig& config) {
             [&](const DefaultRope&) { return base; },
             [&](const LinearRope& rope) { return base / static_cast<float>(rope.factor); },
             [&](const Llama3Rope& rope) { return scale_llama3(base, rope); },
-            [&](const FactorsRope& rope) { return base / rope.factors[static_cast<std::size_t>(i)]; },
+            [&](const FactorsRope& rope) {
+              return base / rope.factors[static_cast<std::size_t>(i)];
+            },
         },
         config.scaling);
   }

@@ -42,7 +42,7 @@ struct RopeConfig {
   double theta = 10000.0;
   std::int64_t rotary_dim = 0;  ///< Even, at most head_dim.
   RopeScaling scaling;
-  bool interleaved = false;     ///< Pairs (2i, 2i + 1) instead of (i, i + rotary_dim / 2).
+  bool interleaved = false;  ///< Pairs (2i, 2i + 1) instead of (i, i + rotary_dim / 2).
 };
 
 /// The frequency of each of the rotary_dim / 2 pairs, in radians a token.

@@ -28,8 +28,8 @@ Result<std::optional<std::int64_t>> ConfigReader::optional_integer(std::string_v
   }
   const std::optional<std::int64_t> value = member->to_int64();
   if (!value || *value < minimum || *value > maximum) {
-    return unexpected(key, "an integer from " + std::to_string(minimum) + " to " +
-                               std::to_string(maximum));
+    return unexpected(
+        key, "an integer from " + std::to_string(minimum) + " to " + std::to_string(maximum));
   }
   return value;
 }

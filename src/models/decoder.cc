@@ -22,14 +22,15 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
   const std::int64_t hidden = config_.hidden_size;
   embedding_ = TRY(reader.read("model.embed_tokens.weight", {config_.vocab_size, hidden}));
   RopeConfig rope = config_.rope;
-  if (const auto factors =
-          TRY(reader.read_optional("rope_freqs.weight", {rope.rotary_dim / 2}, WeightKind::kVector))) {
+  if (const auto factors = TRY(
+          reader.read_optional("rope_freqs.weight", {rope.rotary_dim / 2}, WeightKind::kVector))) {
     FactorsRope scaling;
     scaling.factors.resize(static_cast<std::size_t>(factors->elements()));
     if (factors->dtype != DType::kF32) {
       return invalid_argument("rope_freqs.weight is " + to_string(*factors) + ", expected f32");
     }
-    TRY(reader.stream().copy_out(std::as_writable_bytes(std::span(scaling.factors)), factors->data));
+    TRY(reader.stream().copy_out(std::as_writable_bytes(std::span(scaling.factors)),
+                                 factors->data));
     TRY(reader.stream().synchronize());
     rope.scaling = std::move(scaling);
   }
@@ -51,10 +52,10 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
     layer.input_norm =
         TRY(RmsNorm::load(reader, name + ".input_layernorm", hidden, config_.rms_norm_epsilon));
     layer.attention = TRY(Attention::load(reader, name + ".self_attn", attention));
-    layer.post_attention_norm = TRY(
-        RmsNorm::load(reader, name + ".post_attention_layernorm", hidden, config_.rms_norm_epsilon));
-    layer.mlp = TRY(GatedMlp::load(reader, name + ".mlp", hidden, config_.intermediate_size,
-                                   config_.mlp_bias));
+    layer.post_attention_norm = TRY(RmsNorm::load(reader, name + ".post_attention_layernorm",
+                                                  hidden, config_.rms_norm_epsilon));
+    layer.mlp = TRY(
+        GatedMlp::load(reader, name + ".mlp", hidden, config_.intermediate_size, config_.mlp_bias));
     layers_.push_back(std::move(layer));
   }
   final_norm_ = TRY(RmsNorm::load(reader, "model.norm", hidden, config_.rms_norm_epsilon));
@@ -68,8 +69,8 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
 
 Status Decoder::forward(const Context& context, const Tensor& ids, Tensor& hidden) const {
   Workspace::Scope scope(context.stream.workspace());
-  Tensor normed = TRY(
-      context.stream.workspace().tensor(DType::kF32, {hidden.dim(0), config_.hidden_size}));
+  Tensor normed =
+      TRY(context.stream.workspace().tensor(DType::kF32, {hidden.dim(0), config_.hidden_size}));
   TRY(ops::embedding(context.stream, {.table = embedding_, .ids = ids, .out = hidden}));
   for (const DecoderLayer& layer : layers_) {
     TRY(layer.input_norm.forward(context, hidden, normed));

@@ -1,7 +1,7 @@
 #pragma once
 // The decoder that Llama, Qwen2 and Qwen3 share: before each block a norm, after it a residual sum.
-// A model file of this kind says how its config fills DecoderConfig; what differs more has a forward
-// of its own.
+// A model file of this kind says how its config fills DecoderConfig; what differs more has a
+// forward of its own.
 
 #include <cstdint>
 #include <memory>
@@ -33,7 +33,7 @@ struct DecoderConfig {
   bool qkv_bias = false;
   bool o_bias = false;
   bool mlp_bias = false;
-  bool qk_norm = false;               ///< A norm on each head of q and k.
+  bool qk_norm = false;  ///< A norm on each head of q and k.
 };
 
 /// Reads and checks the fields that all decoders share: sizes, epsilon, rope, windows, tying.

@@ -8,8 +8,9 @@ namespace {
 Status refuse_quantization(const ConfigReader& reader) {
   for (const char* key : {"quantization_config", "compression_config"}) {
     if (reader.find(key) != nullptr) {
-      return unimplemented(reader.name() + ": " + key + " is set",
-                           "use a checkpoint in bf16, f16 or f32, or a GGUF file in Q8_0, Q4_0 or Q4_1");
+      return unimplemented(
+          reader.name() + ": " + key + " is set",
+          "use a checkpoint in bf16, f16 or f32, or a GGUF file in Q8_0, Q4_0 or Q4_1");
     }
   }
   return {};
@@ -45,15 +46,16 @@ Result<RopeScaling> read_rope_scaling(const ConfigReader& reader) {
 }
 
 /// One window a layer, from `layer_types` or, in older files, from max_window_layers.
-Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader, std::int64_t num_layers) {
+Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader,
+                                               std::int64_t num_layers) {
   std::vector<std::int64_t> windows(static_cast<std::size_t>(num_layers), 0);
   const auto window = TRY(reader.optional_integer("sliding_window"));
   const bool use_window = TRY(reader.boolean("use_sliding_window", window.has_value()));
   const auto types = TRY(reader.optional_strings("layer_types"));
   const auto first = TRY(reader.optional_integer("max_window_layers", 0));
   if (types && static_cast<std::int64_t>(types->size()) != num_layers) {
-    return reader.unexpected("layer_types", "one entry for each of the " +
-                                                std::to_string(num_layers) + " layers");
+    return reader.unexpected("layer_types",
+                             "one entry for each of the " + std::to_string(num_layers) + " layers");
   }
   for (std::int64_t i = 0; i < num_layers; ++i) {
     bool slides = use_window && (!first || i >= *first);

@@ -42,13 +42,20 @@ TEST(ModelConfigTest, EachWrongFieldIsNamed) {
   const struct {
     const char* key;
     Json value;
-  } kCases[] = {{"vocab_size", nullptr},          {"hidden_size", 0},
-                {"hidden_size", "64"},            {"num_hidden_layers", 1e9},
-                {"num_hidden_layers", 100000},    {"num_key_value_heads", 3},
-                {"rms_norm_eps", 0.0},            {"rms_norm_eps", "1e-6"},
-                {"hidden_act", "gelu"},           {"max_position_embeddings", nullptr},
-                {"layer_types", JsonArray{}},     {"tie_word_embeddings", 1},
-                {"sliding_window", nullptr},      {"rope_parameters", "yarn"},
+  } kCases[] = {{"vocab_size", nullptr},
+                {"hidden_size", 0},
+                {"hidden_size", "64"},
+                {"num_hidden_layers", 1e9},
+                {"num_hidden_layers", 100000},
+                {"num_key_value_heads", 3},
+                {"rms_norm_eps", 0.0},
+                {"rms_norm_eps", "1e-6"},
+                {"hidden_act", "gelu"},
+                {"max_position_embeddings", nullptr},
+                {"layer_types", JsonArray{}},
+                {"tie_word_embeddings", 1},
+                {"sliding_window", nullptr},
+                {"rope_parameters", "yarn"},
                 {"quantization_config", JsonObject{{"quant_method", "fp8"}}}};
   for (const auto& wrong : kCases) {
     Json config = config_of("qwen2");

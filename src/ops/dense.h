@@ -11,8 +11,8 @@ class Stream;
 
 namespace godwit::ops {
 
-// Errors of all ops: kInternal when shapes or types do not fit together (a fault of the caller, since
-// weights are checked when they are read); kUnimplemented when the device has no such kernel.
+// Errors of all ops: kInternal when shapes or types do not fit together (a fault of the caller,
+// since weights are checked when they are read); kUnimplemented when the device has no such kernel.
 // Threading: they enqueue on the stream; tensors must live until the work is done.
 
 Status embedding(Stream& stream, const EmbeddingParams& params);

@@ -6,7 +6,8 @@ namespace godwit {
 namespace {
 
 bool last_is_contiguous(const Tensor& tensor) {
-  return tensor.rank == 0 || tensor.dim(tensor.rank - 1) <= 1 || tensor.stride(tensor.rank - 1) == 1;
+  return tensor.rank == 0 || tensor.dim(tensor.rank - 1) <= 1 ||
+         tensor.stride(tensor.rank - 1) == 1;
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ Status check_probabilities(const SamplingParams& params) {
     return out_of_range("top_p", number(params.top_p), "a number in (0, 1]");
   }
   if (params.top_k < -1) {
-    return out_of_range("top_k", std::to_string(params.top_k), "a positive integer, or 0 or -1 for off");
+    return out_of_range("top_k", std::to_string(params.top_k),
+                        "a positive integer, or 0 or -1 for off");
   }
   if (!(params.min_p >= 0.0F && params.min_p <= 1.0F)) {
     return out_of_range("min_p", number(params.min_p), "a number in [0, 1]");
@@ -39,7 +40,8 @@ Status check_probabilities(const SamplingParams& params) {
     return out_of_range("presence_penalty", number(params.presence_penalty), "a number in [-2, 2]");
   }
   if (!(std::fabs(params.frequency_penalty) <= 2.0F)) {
-    return out_of_range("frequency_penalty", number(params.frequency_penalty), "a number in [-2, 2]");
+    return out_of_range("frequency_penalty", number(params.frequency_penalty),
+                        "a number in [-2, 2]");
   }
   for (const auto& [token, bias] : params.logit_bias) {
     if (!(std::fabs(bias) <= 100.0F)) {

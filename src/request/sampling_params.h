@@ -14,13 +14,13 @@ namespace godwit {
 
 /// The names and defaults are vLLM's.
 struct SamplingParams {
-  float temperature = 1.0F;  ///< >= 0; 0 takes the most likely token.
-  float top_p = 1.0F;        ///< (0, 1]
-  std::int32_t top_k = 0;    ///< 0 or -1 = off
-  float min_p = 0.0F;        ///< [0, 1]
-  float repetition_penalty = 1.0F;  ///< > 0, 1 = off
-  float presence_penalty = 0.0F;    ///< [-2, 2]
-  float frequency_penalty = 0.0F;   ///< [-2, 2]
+  float temperature = 1.0F;          ///< >= 0; 0 takes the most likely token.
+  float top_p = 1.0F;                ///< (0, 1]
+  std::int32_t top_k = 0;            ///< 0 or -1 = off
+  float min_p = 0.0F;                ///< [0, 1]
+  float repetition_penalty = 1.0F;   ///< > 0, 1 = off
+  float presence_penalty = 0.0F;     ///< [-2, 2]
+  float frequency_penalty = 0.0F;    ///< [-2, 2]
   std::optional<std::int64_t> seed;  ///< Without one, the engine draws a seed for the request.
   std::vector<std::pair<TokenId, float>> logit_bias;  ///< Added to the logits before penalties.
 

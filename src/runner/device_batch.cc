@@ -23,8 +23,8 @@ void append_tokens(HostBatch& host, const ScheduledSequence& scheduled,
   const std::int64_t end = scheduled.start + scheduled.count;
   CHECK_LE(end, static_cast<std::int64_t>(sequence.blocks.size()) * block_size);
   for (std::int64_t position = scheduled.start; position < end; ++position) {
-    const auto block = static_cast<std::int64_t>(
-        sequence.blocks[static_cast<std::size_t>(position / block_size)]);
+    const auto block =
+        static_cast<std::int64_t>(sequence.blocks[static_cast<std::size_t>(position / block_size)]);
     host.buffer_rows.push_back(sequence.buffer_row);
     host.positions.push_back(static_cast<std::int32_t>(position));
     host.slots.push_back(block * block_size + position % block_size);
@@ -62,9 +62,8 @@ Result<DeviceBatch> make_device_batch(Stream& stream, const ScheduledBatch& batc
   device.attention.slots = TRY(upload(stream, host.slots));
   device.attention.query_start = TRY(upload(stream, host.query_start));
   device.attention.context_lens = TRY(upload(stream, host.context_lens));
-  device.attention.block_tables =
-      TRY(upload(stream, host.block_tables,
-                 {static_cast<std::int64_t>(batch.sequences.size()), max_blocks}));
+  device.attention.block_tables = TRY(upload(
+      stream, host.block_tables, {static_cast<std::int64_t>(batch.sequences.size()), max_blocks}));
   return device;
 }
 

@@ -6,8 +6,8 @@ Result<KvStorage> KvStorage::create(Device& device, const KvCacheSpec& spec, DTy
                                     std::int64_t num_blocks) {
   const std::size_t half = static_cast<std::size_t>(num_blocks) * spec.page_bytes();
   KvStorage storage;
-  storage.buffer_ =
-      TRY(device.allocate(2 * half * static_cast<std::size_t>(spec.num_layers), MemoryPurpose::kCache));
+  storage.buffer_ = TRY(
+      device.allocate(2 * half * static_cast<std::size_t>(spec.num_layers), MemoryPurpose::kCache));
   auto* data = static_cast<std::byte*>(storage.buffer_.data());
   const auto pages = [&](std::byte* begin) {
     return Tensor::contiguous(begin, dtype,

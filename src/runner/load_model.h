@@ -17,8 +17,8 @@ namespace godwit {
 /// A model that is described but not loaded: its files are mapped and their headers are checked.
 struct ModelFiles {
   std::filesystem::path path;
-  Json config;                 ///< In Hugging Face's form, from config.json or GGUF metadata.
-  std::string config_name;     ///< For errors.
+  Json config;              ///< In Hugging Face's form, from config.json or GGUF metadata.
+  std::string config_name;  ///< For errors.
   Checkpoint checkpoint;
   std::unique_ptr<Model> model;  ///< Without weights.
 };

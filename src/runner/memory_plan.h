@@ -13,15 +13,15 @@
 namespace godwit {
 
 struct MemoryPlanOptions {
-  std::optional<std::int64_t> max_model_len;       ///< Default: what the model was made for.
-  std::optional<std::size_t> kv_cache_bytes;       ///< Default: see plan_memory().
+  std::optional<std::int64_t> max_model_len;  ///< Default: what the model was made for.
+  std::optional<std::size_t> kv_cache_bytes;  ///< Default: see plan_memory().
   std::int64_t block_size = 16;
   std::int64_t max_num_seqs = 256;
-  DType kv_dtype = DType::kBF16;                   ///< kF32 or kBF16
+  DType kv_dtype = DType::kBF16;  ///< kF32 or kBF16
 };
 
 struct MemoryPlan {
-  KvCacheSpec kv;                  ///< With element and block sizes filled in.
+  KvCacheSpec kv;  ///< With element and block sizes filled in.
   std::int64_t max_model_len = 0;
   std::int64_t num_blocks = 0;
   std::size_t weight_bytes = 0;    ///< As stored; mapped, not copied, where the device allows.
@@ -31,10 +31,10 @@ struct MemoryPlan {
   [[nodiscard]] std::int64_t kv_tokens() const { return num_blocks * kv.block_size; }
 };
 
-/// Without kv_cache_bytes the cache gets half of the available memory, at most 4 GiB, and never more
-/// than max_num_seqs sequences of max_model_len can fill.
-/// Errors: kInvalidArgument when max_model_len is more than the model was made for, or the cache
-/// cannot hold one sequence of that length; both say what would fit.
+/// Without kv_cache_bytes the cache gets half of the available memory, at most 4 GiB, and never
+/// more than max_num_seqs sequences of max_model_len can fill. Errors: kInvalidArgument when
+/// max_model_len is more than the model was made for, or the cache cannot hold one sequence of that
+/// length; both say what would fit.
 Result<MemoryPlan> plan_memory(const Model& model, std::size_t weight_bytes,
                                std::size_t available_bytes, const MemoryPlanOptions& options);
 

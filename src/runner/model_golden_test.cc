@@ -1,11 +1,11 @@
 // Every dense fixture against the numbers that Hugging Face's code gave.
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+
+#include <gtest/gtest.h>
 
 #include "runner/testing/model_harness.h"
 #include "support/fixtures.h"
@@ -90,8 +90,7 @@ TEST_P(ModelGoldenTest, LogitsLogprobsAndGreedyTokensEqualHuggingFace) {
   const fs::path fixture = test::test_data() / "models" / GetParam().fixture;
   const ConfigVariant variant(fixture, GetParam().older_config);
   const auto model = test::ModelHarness::load(variant.path(), {.isa = {}, .threads = 2});
-  const Json golden =
-      parse_json(test::read_text(fixture / "golden.json"), "golden.json").value();
+  const Json golden = parse_json(test::read_text(fixture / "golden.json"), "golden.json").value();
   const double tolerance = 2e-3 * golden.find("logit_std")->as_double();
   const std::vector<float> last = golden_tensor(fixture, "last_logits");
   const std::vector<float> greedy_last = golden_tensor(fixture, "greedy_last_logits");
@@ -109,8 +108,7 @@ TEST_P(ModelGoldenTest, LogitsLogprobsAndGreedyTokensEqualHuggingFace) {
     const JsonArray& next = prompts[p].find("next_logprobs")->as_array();
     ASSERT_EQ(next.size() + 1, ids.size());
     for (std::size_t i = 0; i < next.size(); ++i) {
-      const double logprob =
-          rows[i][static_cast<std::size_t>(ids[i + 1])] - log_sum_exp(rows[i]);
+      const double logprob = rows[i][static_cast<std::size_t>(ids[i + 1])] - log_sum_exp(rows[i]);
       ASSERT_NEAR(logprob, next[i].as_double(), tolerance) << "prompt " << p << " token " << i;
     }
     // Greedy decoding along the golden tokens, compared where the margin makes the choice certain.

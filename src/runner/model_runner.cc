@@ -39,12 +39,11 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::create(ModelFiles files,
   runner->fingerprint_ = make_fingerprint(files, plan, options);
   runner->model_ =
       TRY(load_model(std::move(files), *runner->device_, *runner->stream_, plan.max_model_len));
-  runner->cache_ = TRY(
-      KvStorage::create(*runner->device_, plan.kv, options.memory.kv_dtype, plan.num_blocks));
+  runner->cache_ =
+      TRY(KvStorage::create(*runner->device_, plan.kv, options.memory.kv_dtype, plan.num_blocks));
   const std::int64_t rows = options.memory.max_num_seqs;
   Tensor buffer = Tensor::contiguous(nullptr, DType::kI32, {rows, plan.max_model_len});
-  runner->token_memory_ =
-      TRY(runner->device_->allocate(buffer.bytes(), MemoryPurpose::kWorkspace));
+  runner->token_memory_ = TRY(runner->device_->allocate(buffer.bytes(), MemoryPurpose::kWorkspace));
   buffer.data = runner->token_memory_.data();
   runner->token_buffer_ = buffer;
   runner->sequences_ = std::make_unique<SequenceTable>(rows);
@@ -69,8 +68,8 @@ Result<StepOutput> ModelRunner::execute(const ScheduledBatch& batch) {
                                     .buffer_rows = tensors.buffer_rows,
                                     .positions = tensors.attention.positions,
                                     .out = ids}));
-  Tensor hidden = TRY(stream_->workspace().tensor(
-      DType::kF32, {batch.total_tokens, geometry().hidden_size}));
+  Tensor hidden =
+      TRY(stream_->workspace().tensor(DType::kF32, {batch.total_tokens, geometry().hidden_size}));
   TRY(model_.model->forward(context, ids, hidden));
   output.prompt_logprobs = TRY(prompt_logprobs(batch, context, hidden));
   output.drawn = TRY(draw(batch, context, hidden));
@@ -142,8 +141,7 @@ Result<std::vector<PromptLogprobs>> ModelRunner::prompt_logprobs(const Scheduled
   std::int64_t first_row = 0;
   for (const ScheduledSequence& scheduled : batch.sequences) {
     if (sequences_->at(scheduled.id).sampling.prompt_logprobs) {
-      PromptLogprobs logprobs =
-          TRY(prompt_logprobs_of(scheduled, first_row, context, hidden));
+      PromptLogprobs logprobs = TRY(prompt_logprobs_of(scheduled, first_row, context, hidden));
       if (!logprobs.logprobs.empty()) {
         all.push_back(std::move(logprobs));
       }
@@ -172,8 +170,8 @@ Result<PromptLogprobs> ModelRunner::prompt_logprobs_of(const ScheduledSequence& 
     }
     const Tensor logits = TRY(logits_of_rows(context, hidden, rows));
     const Tensor tokens = TRY(stream_->workspace().tensor(DType::kI32, {count}));
-    const Tensor buffer_rows = TRY(
-        upload(*stream_, std::vector<std::int32_t>(rows.size(), sequence.buffer_row)));
+    const Tensor buffer_rows =
+        TRY(upload(*stream_, std::vector<std::int32_t>(rows.size(), sequence.buffer_row)));
     const Tensor positions = TRY(upload(*stream_, next_positions));
     TRY(ops::gather_tokens(*stream_, {.token_buffer = token_buffer_,
                                       .buffer_rows = buffer_rows,

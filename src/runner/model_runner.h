@@ -36,7 +36,8 @@ struct PromptLogprobs {
 };
 
 struct StepOutput {
-  std::vector<DrawnToken> drawn;  ///< One for each sequence of the batch that samples, in its order.
+  std::vector<DrawnToken>
+      drawn;  ///< One for each sequence of the batch that samples, in its order.
   std::vector<PromptLogprobs> prompt_logprobs;
 };
 

@@ -12,11 +12,11 @@
 namespace godwit {
 
 struct RunnerSequence {
-  std::int32_t buffer_row = 0;   ///< Its row of the token buffer.
+  std::int32_t buffer_row = 0;  ///< Its row of the token buffer.
   std::int64_t prompt_len = 0;
   std::int64_t seed = 0;
   SamplingParams sampling;
-  std::vector<BlockId> blocks;   ///< Its block table.
+  std::vector<BlockId> blocks;  ///< Its block table.
 };
 
 /// Gives each sequence a row of the token buffer. CHECKs that the scheduler keeps to max_num_seqs.

@@ -94,9 +94,8 @@ Status sample(Stream& stream, const Tensor& logits, std::span<const SampleRow> r
   SampleParams params;
   params.logits = logits;
   params.tokens = tokens;
-  params.temperature = TRY(upload(stream, column<float>(rows, [](const SampleRow& row) {
-                                    return row.sampling->temperature;
-                                  })));
+  params.temperature = TRY(upload(
+      stream, column<float>(rows, [](const SampleRow& row) { return row.sampling->temperature; })));
   params.top_k = TRY(upload(stream, column<std::int32_t>(rows, [](const SampleRow& row) {
                               return std::max(row.sampling->top_k, 0);
                             })));

@@ -19,10 +19,10 @@ namespace godwit {
 struct SampleRow {
   const SamplingParams* sampling = nullptr;
   std::int64_t seed = 0;
-  std::int32_t buffer_row = 0;           ///< Its row of the token buffer.
+  std::int32_t buffer_row = 0;  ///< Its row of the token buffer.
   std::int32_t prompt_len = 0;
-  std::int32_t total_len = 0;            ///< Tokens it has; the drawn one takes this position.
-  std::span<const TokenId> eos_ids;      ///< Not drawn before min_tokens, like the stop ids.
+  std::int32_t total_len = 0;        ///< Tokens it has; the drawn one takes this position.
+  std::span<const TokenId> eos_ids;  ///< Not drawn before min_tokens, like the stop ids.
 };
 
 /// A drawn token, with its log probability when the row asks for logprobs. The token is -1 when the

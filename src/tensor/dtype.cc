@@ -34,10 +34,18 @@ const DTypeInfo& info(DType dtype) {
 
 }  // namespace
 
-std::string_view to_string(DType dtype) { return info(dtype).name; }
-std::int64_t block_elements(DType dtype) { return info(dtype).block_elements; }
-std::size_t block_bytes(DType dtype) { return info(dtype).block_bytes; }
-bool is_quantized(DType dtype) { return block_elements(dtype) > 1; }
+std::string_view to_string(DType dtype) {
+  return info(dtype).name;
+}
+std::int64_t block_elements(DType dtype) {
+  return info(dtype).block_elements;
+}
+std::size_t block_bytes(DType dtype) {
+  return info(dtype).block_bytes;
+}
+bool is_quantized(DType dtype) {
+  return block_elements(dtype) > 1;
+}
 
 std::optional<std::size_t> storage_bytes(DType dtype, std::int64_t count) {
   const DTypeInfo& row = info(dtype);

@@ -32,8 +32,8 @@ std::size_t block_bytes(DType dtype);
 /// Whether elements can only be addressed by whole blocks.
 bool is_quantized(DType dtype);
 
-/// Bytes of `count` elements, or nothing when count is negative, is no multiple of the block, or the
-/// product overflows.
+/// Bytes of `count` elements, or nothing when count is negative, is no multiple of the block, or
+/// the product overflows.
 std::optional<std::size_t> storage_bytes(DType dtype, std::int64_t count);
 
 }  // namespace godwit

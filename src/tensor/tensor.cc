@@ -41,7 +41,9 @@ std::int64_t Tensor::elements() const {
   return count;
 }
 
-std::size_t Tensor::bytes() const { return offset_bytes(dtype, elements()); }
+std::size_t Tensor::bytes() const {
+  return offset_bytes(dtype, elements());
+}
 
 bool Tensor::is_contiguous() const {
   std::int64_t expected = 1;

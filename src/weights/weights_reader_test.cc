@@ -18,6 +18,7 @@ class TestDevice final : public Device {
  public:
   explicit TestDevice(bool reads_host) : reads_host_(reads_host) {}
 
+  [[nodiscard]] std::string hardware() const override { return "none"; }
   [[nodiscard]] std::string description() const override { return "test"; }
   [[nodiscard]] const KernelTable& kernels() const override { check_failed("no kernels here"); }
   [[nodiscard]] DeviceMemory memory() const override { return {}; }

@@ -1,9 +1,8 @@
 #include "support/fixtures.h"
 
-#include <zlib.h>
-
 #include <array>
 #include <cstdio>
+#include <zlib.h>
 
 #include "base/check.h"
 
@@ -49,8 +48,8 @@ std::vector<Json> read_json_lines(const std::filesystem::path& path) {
       end = text.size();
     }
     if (end > begin) {
-      Result<Json> value = parse_json(std::string_view(text).substr(begin, end - begin),
-                                      path.filename().string());
+      Result<Json> value =
+          parse_json(std::string_view(text).substr(begin, end - begin), path.filename().string());
       CHECK(value.ok());
       values.push_back(std::move(value).value());
     }

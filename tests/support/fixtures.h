@@ -1,6 +1,6 @@
 #pragma once
-// Where tests find golden data: tests/data in the tree, and ../shared/fixtures beside the tree, which
-// a fresh clone does not have (tests over it are skipped then).
+// Where tests find golden data: tests/data in the tree, and ../shared/fixtures beside the tree,
+// which a fresh clone does not have (tests over it are skipped then).
 
 #include <filesystem>
 #include <optional>

@@ -1,15 +1,14 @@
 // The processors of this machine: kernels run at once, on a team of threads.
 
-#include <sched.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <array>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <sched.h>
 #include <string>
+#include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 
 #include "base/thread_pool.h"
 #include "device/device.h"
@@ -81,9 +80,9 @@ std::string cpuinfo(const std::string& key) {
 
 /// The processor's name and those of its features that kernels can use.
 std::string processor() {
-  constexpr std::array<const char*, 9> kFeatures = {
-      "avx2",         "fma",         "f16c",     "avx_vnni", "avx512f",
-      "avx512_vnni", "avx512_bf16", "amx_int8", "amx_bf16"};
+  constexpr std::array<const char*, 9> kFeatures = {"avx2",        "fma",      "f16c",
+                                                    "avx_vnni",    "avx512f",  "avx512_vnni",
+                                                    "avx512_bf16", "amx_int8", "amx_bf16"};
   const std::string flags = ' ' + cpuinfo("flags") + ' ';
   std::string text = cpuinfo("model name") + ", " + std::to_string(usable_cores()) + " cores;";
   for (const char* feature : kFeatures) {

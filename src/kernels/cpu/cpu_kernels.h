@@ -10,9 +10,9 @@
 namespace godwit {
 
 struct CpuKernels {
-  std::string_view isa;       ///< "ref", "generic", "avx2", "avx512", ...
+  std::string_view isa;  ///< "ref", "generic", "avx2", "avx512", ...
   const KernelTable* table = nullptr;
-  bool supported = false;     ///< Whether this processor can run it.
+  bool supported = false;  ///< Whether this processor can run it.
 };
 
 /// Every table of this build, the fastest first; the last is `ref`, the scalar oracle.

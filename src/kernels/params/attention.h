@@ -16,10 +16,8 @@ struct RopeParams {
   bool interleaved = false;
 
   [[nodiscard]] Operands operands() const {
-    return Operands()
-        .updates(x)
-        .reads(positions)
-        .add({.tensor = cos_sin, .access = Access::kRead, .indices = positions, .axis = 0});
+    return Operands().updates(x).reads(positions).add(
+        {.tensor = cos_sin, .access = Access::kRead, .indices = positions, .axis = 0});
   }
 };
 
@@ -51,9 +49,9 @@ struct KvWriteParams {
 /// multiples of 16, so a token's result does not depend on chunking or on other sequences.
 /// Source: Kwon et al. 2023, "Efficient Memory Management for LLM Serving with PagedAttention".
 struct AttentionParams {
-  Tensor q;             ///< [tokens, num_heads, head_dim] f32; num_heads is a multiple of num_kv_heads
-  Tensor k_cache;       ///< [num_blocks, num_kv_heads, block_size, head_dim] f32 or bf16
-  Tensor v_cache;       ///< as k_cache
+  Tensor q;        ///< [tokens, num_heads, head_dim] f32; num_heads is a multiple of num_kv_heads
+  Tensor k_cache;  ///< [num_blocks, num_kv_heads, block_size, head_dim] f32 or bf16
+  Tensor v_cache;  ///< as k_cache
   Tensor block_tables;  ///< [sequences, max_blocks] i32
   Tensor query_start;   ///< [sequences + 1] i32
   Tensor context_lens;  ///< [sequences] i32

@@ -1,7 +1,7 @@
 #pragma once
-// Parameters of the kernels that turn logits into tokens. One row is one sequence that draws a token
-// in this step. The runner keeps every sequence's tokens in a token buffer on the device, so that no
-// value of a token has to pass through the host before the next step.
+// Parameters of the kernels that turn logits into tokens. One row is one sequence that draws a
+// token in this step. The runner keeps every sequence's tokens in a token buffer on the device, so
+// that no value of a token has to pass through the host before the next step.
 
 #include "kernels/operand.h"
 #include "tensor/tensor.h"
@@ -36,10 +36,7 @@ struct ScatterTokensParams {
         .reads(tokens)
         .reads(buffer_rows)
         .reads(positions)
-        .add({.tensor = token_buffer,
-              .access = Access::kWrite,
-              .indices = buffer_rows,
-              .axis = 0});
+        .add({.tensor = token_buffer, .access = Access::kWrite, .indices = buffer_rows, .axis = 0});
   }
 };
 
@@ -61,10 +58,10 @@ struct ProcessLogitsParams {
   Tensor repetition;    ///< [rows] f32, 1 = off
   Tensor frequency;     ///< [rows] f32, 0 = off
   Tensor presence;      ///< [rows] f32, 0 = off
-  Tensor bias_start;    ///< [rows + 1] i32: row r has the entries bias_start[r] .. bias_start[r + 1]
-  Tensor bias_ids;      ///< [entries] i32
-  Tensor bias_values;   ///< [entries] f32
-  Tensor out;           ///< [rows, vocab] f32, may be logits
+  Tensor bias_start;   ///< [rows + 1] i32: row r has the entries bias_start[r] .. bias_start[r + 1]
+  Tensor bias_ids;     ///< [entries] i32
+  Tensor bias_values;  ///< [entries] f32
+  Tensor out;          ///< [rows, vocab] f32, may be logits
 
   [[nodiscard]] Operands operands() const {
     return Operands()
@@ -86,10 +83,10 @@ struct ProcessLogitsParams {
 /// Draws one token a row.
 ///
 /// temperature 0: the largest logit, the lowest id among equals. Else p = softmax(logits /
-/// temperature); then min_p drops tokens with p < min_p * max(p); top_k keeps the k largest (ties at
-/// the cut: lowest ids); top_p keeps the smallest set of the largest (ties: lowest ids first) whose
-/// sum reaches top_p of what is left, at least one. The token is drawn by inverse CDF over the kept
-/// ones in order of id, sums in double, with one uniform number in [0, 1) from
+/// temperature); then min_p drops tokens with p < min_p * max(p); top_k keeps the k largest (ties
+/// at the cut: lowest ids); top_p keeps the smallest set of the largest (ties: lowest ids first)
+/// whose sum reaches top_p of what is left, at least one. The token is drawn by inverse CDF over
+/// the kept ones in order of id, sums in double, with one uniform number in [0, 1) from
 /// Philox4x32-10(key = seeds[r], counter = steps[r]): the first 53 bits of its first two words.
 /// A row therefore depends on nothing but its own logits and values. NaN logits count as -infinity;
 /// when all are -infinity or NaN the token is -1.

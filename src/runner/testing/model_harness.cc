@@ -32,8 +32,7 @@ std::unique_ptr<ModelHarness> ModelHarness::load(const std::filesystem::path& pa
                                                  const HarnessOptions& options) {
   auto harness = std::unique_ptr<ModelHarness>(new ModelHarness());
   harness->options_ = options;
-  harness->device_ =
-      must(create_device("cpu", {.threads = options.threads, .isa = options.isa}));
+  harness->device_ = must(create_device("cpu", {.threads = options.threads, .isa = options.isa}));
   harness->stream_ = must(harness->device_->create_stream());
   ModelFiles files = must(open_model(path));
   const bool exact = options.precision == Precision::kExact;
@@ -51,7 +50,9 @@ std::unique_ptr<ModelHarness> ModelHarness::load(const std::filesystem::path& pa
   return harness;
 }
 
-std::int64_t ModelHarness::vocab_size() const { return model_.model->geometry().vocab_size; }
+std::int64_t ModelHarness::vocab_size() const {
+  return model_.model->geometry().vocab_size;
+}
 
 void ModelHarness::poison_cache() {
   for (const LayerCache& layer : cache_.layers()) {
@@ -95,10 +96,10 @@ std::vector<std::vector<float>> ModelHarness::step(const std::vector<Chunk>& chu
                            .attention = tensors.attention,
                            .caches = cache_.layers()};
   const ModelGeometry& geometry = model_.model->geometry();
-  Tensor hidden = must(stream_->workspace().tensor(
-      DType::kF32, {batch.total_tokens, geometry.hidden_size}));
-  Tensor logits = must(stream_->workspace().tensor(
-      DType::kF32, {batch.total_tokens, geometry.vocab_size}));
+  Tensor hidden =
+      must(stream_->workspace().tensor(DType::kF32, {batch.total_tokens, geometry.hidden_size}));
+  Tensor logits =
+      must(stream_->workspace().tensor(DType::kF32, {batch.total_tokens, geometry.vocab_size}));
   must(model_.model->forward(context, must(upload(*stream_, ids)), hidden));
   must(model_.model->logits(context, hidden, logits));
   std::vector<float> flat;

@@ -17,7 +17,7 @@
 namespace godwit::test {
 
 struct HarnessOptions {
-  std::string isa;                   ///< Empty for the fastest.
+  std::string isa;  ///< Empty for the fastest.
   int threads = 1;
   Precision precision = Precision::kExact;
   std::int64_t block_size = 16;
@@ -30,8 +30,8 @@ struct Chunk {
   std::vector<TokenId> ids;
 };
 
-/// Sequences 0 .. kSequences-1 each own the blocks that one context of the model needs; block ids are
-/// dealt out in a mixed order, so that a wrong table shows.
+/// Sequences 0 .. kSequences-1 each own the blocks that one context of the model needs; block ids
+/// are dealt out in a mixed order, so that a wrong table shows.
 class ModelHarness {
  public:
   static constexpr std::int64_t kSequences = 4;

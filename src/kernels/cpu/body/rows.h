@@ -1,0 +1,154 @@
+// Kernels on one row of activations. Included after a simd/ header.
+
+#include "kernels/cpu/simd/exp.h"
+
+namespace godwit::cpu {
+namespace {
+
+void rms_norm(const float* x, const float* weight, float* out, std::int64_t width, float epsilon) {
+  F32x16 squares = splat(0.0F);
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    const F32x16 v = load(x + i);
+    squares = fma(v, v, squares);
+  }
+  const F32x16 tail = load(x + i, width - i);
+  squares = fma(tail, tail, squares);
+  const float scale = 1.0F / __builtin_sqrtf(sum(squares) / static_cast<float>(width) + epsilon);
+  const F32x16 scales = splat(scale);
+  for (i = 0; i + 16 <= width; i += 16) {
+    store(out + i, load(x + i) * scales * load(weight + i));
+  }
+  store(out + i, load(x + i, width - i) * scales * load(weight + i, width - i), 0, width - i);
+}
+
+inline F32x16 silu_times(const F32x16& gate, const F32x16& up) {
+  return gate / (splat(1.0F) + exp(splat(0.0F) - gate)) * up;
+}
+
+void silu_mul(const float* gate, const float* up, float* out, std::int64_t width) {
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    store(out + i, silu_times(load(gate + i), load(up + i)));
+  }
+  store(out + i, silu_times(load(gate + i, width - i), load(up + i, width - i)), 0, width - i);
+}
+
+void rope_halves(float* x, const float* table, std::int64_t half) {
+  for (std::int64_t i = 0; i < half; i += 16) {
+    const std::int64_t count = half - i < 16 ? half - i : 16;
+    const F32x16 a = load(x + i, count);
+    const F32x16 b = load(x + half + i, count);
+    const F32x16 cosine = load(table + i, count);
+    const F32x16 sine = load(table + half + i, count);
+    store(x + i, a * cosine - b * sine, 0, count);
+    store(x + half + i, b * cosine + a * sine, 0, count);
+  }
+}
+
+template <class T>
+void widen_row(const void* from, float* to, std::int64_t count) {
+  const T* source = static_cast<const T*>(from);
+  std::int64_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    store(to + i, load(source + i));
+  }
+  store(to + i, load(source + i, count - i), 0, count - i);
+}
+
+inline F32x16 splat_half(const std::uint8_t* from) {
+  Half halves[16] = {};
+  __builtin_memcpy(halves, from, sizeof(Half));
+  float widened[16];
+  store(widened, load(halves));
+  return splat(widened[0]);
+}
+
+void widen_q8_0(const void* from, float* to, std::int64_t count) {
+  const auto* block = static_cast<const std::uint8_t*>(from);
+  for (std::int64_t i = 0; i < count; i += 32, block += 34) {
+    const F32x16 scale = splat_half(block);
+    const auto* q = reinterpret_cast<const std::int8_t*>(block + 2);
+    store(to + i, scale * load_bytes(q));
+    store(to + i + 16, scale * load_bytes(q + 16));
+  }
+}
+
+void widen_q4_0(const void* from, float* to, std::int64_t count) {
+  const auto* block = static_cast<const std::uint8_t*>(from);
+  const F32x16 eight = splat(8.0F);
+  for (std::int64_t i = 0; i < count; i += 32, block += 18) {
+    const F32x16 scale = splat_half(block);
+    store(to + i, scale * (load_low_nibbles(block + 2) - eight));
+    store(to + i + 16, scale * (load_high_nibbles(block + 2) - eight));
+  }
+}
+
+void widen_q4_1(const void* from, float* to, std::int64_t count) {
+  const auto* block = static_cast<const std::uint8_t*>(from);
+  for (std::int64_t i = 0; i < count; i += 32, block += 20) {
+    const F32x16 scale = splat_half(block);
+    const F32x16 minimum = splat_half(block + 2);
+    store(to + i, fma(scale, load_low_nibbles(block + 4), minimum));
+    store(to + i + 16, fma(scale, load_high_nibbles(block + 4), minimum));
+  }
+}
+
+void to_bfloat(const float* from, BFloat* to, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    store(to + i, load(from + i));
+  }
+  BFloat tail[16];
+  store(tail, load(from + i, count - i));
+  for (std::int64_t j = 0; i + j < count; ++j) {
+    to[i + j] = tail[j];
+  }
+}
+
+void round_to_bfloat(const float* from, float* to, std::int64_t count) {
+  BFloat rounded[16];
+  for (std::int64_t i = 0; i < count; i += 16) {
+    const std::int64_t valid = count - i < 16 ? count - i : 16;
+    store(rounded, load(from + i, valid));
+    store(to + i, load(rounded), 0, valid);
+  }
+}
+
+void quantize(const float* x, std::int64_t count, std::int8_t* q, float* scale, std::int32_t* sums,
+              float* scaled_sum) {
+  const I32x16 magnitude = splat_int(0x7fffffff);
+  const F32x16 magic = splat(12582912.0F);  // 1.5 * 2^23: adding it rounds to an integer.
+  for (std::int64_t block = 0; block < count / 32; ++block) {
+    const F32x16 a = load(x + block * 32);
+    const F32x16 b = load(x + block * 32 + 16);
+    // Compared as integers, a NaN is the largest, and so the scale becomes NaN.
+    const std::int32_t top = max_lane(max(bits(a) & magnitude, bits(b) & magnitude));
+    const float largest = __builtin_bit_cast(float, top);
+    const bool zero = largest < 1e-30F;
+    const float inverse = zero ? 0.0F : 127.0F / largest;
+    const I32x16 low = bits(fma(a, splat(inverse), magic)) - bits(magic);
+    const I32x16 high = bits(fma(b, splat(inverse), magic)) - bits(magic);
+    const std::int64_t place = block * kQuantTile;
+    store_bytes(q + place * 32, low);
+    store_bytes(q + place * 32 + 16, high);
+    scale[place] = zero ? 0.0F : largest / 127.0F;
+    // Of a block with infinity or NaN the bytes mean nothing; its scale is no number either.
+    sums[place] = top < 0x7f800000 ? sum(low + high) : 0;
+    scaled_sum[place] = scale[place] * static_cast<float>(sums[place]);
+  }
+}
+
+constexpr RowKernels kRows = {
+    .rms_norm = rms_norm,
+    .silu_mul = silu_mul,
+    .rope_halves = rope_halves,
+    .widen = {widen_row<float>, widen_row<Half>, widen_row<BFloat>, widen_q8_0, widen_q4_0,
+              widen_q4_1},
+    .to_bfloat = to_bfloat,
+    .round_to_bfloat = round_to_bfloat,
+    .quantize = quantize,
+};
+
+}  // namespace
+}  // namespace godwit::cpu

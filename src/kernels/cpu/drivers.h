@@ -1,0 +1,26 @@
+#pragma once
+// Kernels as the table wants them, for a given set of inner loops: they read the tensors, take
+// scratch and split the work among the threads. How it is split never shows in the results.
+
+#include "kernels/cpu/isa_kernels.h"
+#include "kernels/kernel_table.h"
+
+namespace godwit::cpu {
+
+Status embedding(const IsaKernels& isa, Stream& stream, const EmbeddingParams& params);
+Status rms_norm(const IsaKernels& isa, Stream& stream, const RmsNormParams& params);
+Status gemm(const IsaKernels& isa, Stream& stream, const GemmParams& params);
+Status silu_mul(const IsaKernels& isa, Stream& stream, const SiluMulParams& params);
+Status gather_rows(const IsaKernels& isa, Stream& stream, const GatherRowsParams& params);
+
+Status rope(const IsaKernels& isa, Stream& stream, const RopeParams& params);
+Status kv_write(const IsaKernels& isa, Stream& stream, const KvWriteParams& params);
+Status attention(const IsaKernels& isa, Stream& stream, const AttentionParams& params);
+
+Status gather_tokens(const IsaKernels& isa, Stream& stream, const GatherTokensParams& params);
+Status scatter_tokens(const IsaKernels& isa, Stream& stream, const ScatterTokensParams& params);
+Status process_logits(const IsaKernels& isa, Stream& stream, const ProcessLogitsParams& params);
+Status sample(const IsaKernels& isa, Stream& stream, const SampleParams& params);
+Status token_logprobs(const IsaKernels& isa, Stream& stream, const TokenLogprobsParams& params);
+
+}  // namespace godwit::cpu

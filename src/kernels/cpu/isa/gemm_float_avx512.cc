@@ -1,0 +1,10 @@
+#include "kernels/cpu/simd/avx512.h"
+// Written over the lanes above:
+#include "kernels/cpu/body/gemm_float.h"
+
+namespace godwit::cpu {
+
+const FloatGemmKernels kAvx512FloatGemm = {
+    .gemm = {float_gemm<float>, float_gemm<Half>, float_gemm<BFloat>}, .bfloat_pairs = nullptr};
+
+}  // namespace godwit::cpu

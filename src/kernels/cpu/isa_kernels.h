@@ -1,0 +1,149 @@
+#pragma once
+// The inner loops of the CPU kernels, one table an instruction set: what the drivers beside this
+// file call once they have checked, split and allocated.
+//
+// Sources of an instruction set are compiled with its flags, so they include nothing with inline
+// functions (no std, no base): the linker might pick their copy for the whole program.
+
+#include <cstdint>
+
+namespace godwit::cpu {
+
+enum class WeightKind : std::uint8_t { kF32, kF16, kBF16, kQ8_0, kQ4_0, kQ4_1 };
+inline constexpr int kWeightKinds = 6;
+
+struct Half {
+  std::uint16_t bits;
+};
+struct BFloat {
+  std::uint16_t bits;
+};
+
+/// Work on one row of activations.
+struct RowKernels {
+  void (*rms_norm)(const float* x, const float* weight, float* out, std::int64_t width,
+                   float epsilon);
+  void (*silu_mul)(const float* gate, const float* up, float* out, std::int64_t width);
+  /// Rotates the pairs (x[i], x[half + i]); `table` holds half cosines, then half sines.
+  void (*rope_halves)(float* x, const float* table, std::int64_t half);
+  /// Widens `count` elements (whole blocks of quantised kinds) exactly; indexed by WeightKind.
+  void (*widen[kWeightKinds])(const void* from, float* to, std::int64_t count);
+  /// Rounds to bf16, to nearest, ties to even.
+  void (*to_bfloat)(const float* from, BFloat* to, std::int64_t count);
+  /// Rounds to bf16 and widens again.
+  void (*round_to_bfloat)(const float* from, float* to, std::int64_t count);
+  /// Quantises blocks of 32: q = round(x * 127 / max|x|), scale = max|x| / 127, sum = sum of q,
+  /// scaled_sum = scale * sum. A block whose largest magnitude is below 1e-30 becomes zeros.
+  /// Blocks are written kQuantTile places apart: see QuantGemm.
+  void (*quantize)(const float* x, std::int64_t count, std::int8_t* q, float* scale,
+                   std::int32_t* sum, float* scaled_sum);
+};
+
+/// out[r, j] = sum over k of x[r, k] * w[j, k] (+ bias[j]) (+ the old out[r, j]); rows of w are
+/// contiguous.
+struct FloatGemm {
+  const float* x;  ///< Or BFloat, for FloatGemmKernels::bfloat_pairs.
+  std::int64_t x_stride;
+  std::int64_t rows;
+  std::int64_t k;
+  const void* w;
+  std::int64_t n;
+  const float* bias;  ///< Or null.
+  float* out;
+  std::int64_t out_stride;
+  bool accumulate;
+};
+
+struct FloatGemmKernels {
+  void (*gemm[3])(const FloatGemm& call);  ///< Indexed by WeightKind: f32, f16, bf16.
+  /// x and w both bf16, with the instruction that multiplies pairs; null where there is none.
+  void (*bfloat_pairs)(const FloatGemm& call);
+};
+
+/// Rows of quantised inputs that lie together, block by block.
+inline constexpr std::int64_t kQuantTile = 16;
+
+/// The same with quantised weights and inputs quantised by RowKernels::quantize. Block b of row r
+/// is at place (r / 16 * (k / 32) + b) * 16 + r % 16. There is memory for a multiple of 16 rows;
+/// the scales and scaled sums past the last row are 0.
+struct QuantGemm {
+  const std::int8_t* q;  ///< 32 a place.
+  const float* scale;    ///< 1 a place, as the next ones.
+  const std::int32_t* sum;
+  const float* scaled_sum;
+  std::int64_t rows;
+  std::int64_t k;
+  const std::uint8_t* w;
+  std::int64_t n;  ///< At least 16.
+  const float* bias;
+  float* out;
+  std::int64_t out_stride;
+  bool accumulate;
+};
+
+struct QuantGemmKernels {
+  /// Computes the columns [begin, end) of out; begin is a multiple of 16. Indexed by WeightKind
+  /// less kQ8_0. `scratch` is scratch_bytes(k) bytes, aligned to 64, of this thread alone.
+  void (*gemm[3])(const QuantGemm& call, std::int64_t begin, std::int64_t end, void* scratch);
+  std::int64_t (*scratch_bytes)(std::int64_t k);
+};
+
+/// The queries of some consecutive tokens of one sequence that share one head of keys and values.
+struct AttentionItem {
+  const float* q;  ///< The first token's first head.
+  std::int64_t q_token_stride;
+  std::int64_t q_head_stride;
+  float* out;
+  std::int64_t out_token_stride;
+  std::int64_t out_head_stride;
+  std::int64_t tokens;
+  std::int64_t heads;
+  std::int64_t head_dim;
+  std::int64_t first_position;  ///< Of the first token.
+  std::int64_t window;          ///< 0 = none.
+  float scale;
+  const void* k;  ///< The head's rows of block 0.
+  const void* v;
+  const std::int32_t* blocks;
+  std::int64_t block_size;
+  std::int64_t k_block_stride;  ///< In elements, as all strides here.
+  std::int64_t k_row_stride;
+  std::int64_t v_block_stride;
+  std::int64_t v_row_stride;
+};
+
+struct AttentionKernels {
+  void (*f32)(const AttentionItem& item, void* scratch);
+  void (*bf16)(const AttentionItem& item, void* scratch);
+  /// Bytes of scratch, aligned to 64, for an item of this many queries (tokens * heads).
+  std::int64_t (*scratch_bytes)(std::int64_t queries, std::int64_t head_dim);
+};
+
+/// Work on one row of logits, in which NaN counts as -infinity.
+struct LogitsKernels {
+  float (*max)(const float* logits, std::int64_t count);
+  /// The first place of `value`, or -1.
+  std::int64_t (*find)(const float* logits, std::int64_t count, float value);
+  std::int64_t (*count_above)(const float* logits, std::int64_t count, float value);
+  /// exp((logits - largest) / temperature), which goes to `out` unless that is null; returns the
+  /// sum in double.
+  double (*softmax_terms)(const float* logits, std::int64_t count, float largest, float temperature,
+                          float* out);
+};
+
+struct IsaKernels {
+  const RowKernels* rows;
+  const FloatGemmKernels* float_gemm;
+  const QuantGemmKernels* quant_gemm;
+  const AttentionKernels* attention;
+  const LogitsKernels* logits;
+};
+
+extern const RowKernels kGenericRows, kAvx2Rows, kAvx512Rows;
+extern const FloatGemmKernels kGenericFloatGemm, kAvx2FloatGemm, kAvx512FloatGemm,
+    kAvx512Bf16FloatGemm;
+extern const QuantGemmKernels kGenericQuantGemm, kAvx2QuantGemm, kAvx512QuantGemm, kAmxQuantGemm;
+extern const AttentionKernels kGenericAttention, kAvx2Attention, kAvx512Attention;
+extern const LogitsKernels kGenericLogits, kAvx2Logits, kAvx512Logits;
+
+}  // namespace godwit::cpu
