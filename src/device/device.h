@@ -18,8 +18,8 @@ struct KernelTable;
 
 struct DeviceOptions {
   int threads = 0;  ///< Worker threads of a CPU device; 0 = one per core this process may use.
-  std::string
-      isa;  ///< Instruction set of a CPU device ("avx512", "avx2", "generic"); empty = best.
+  /// Kernel table of a CPU device (amx, avx512bf16, avx512, avx2, generic, ref); empty = the best.
+  std::string isa;
 };
 
 struct DeviceMemory {
