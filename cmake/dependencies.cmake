@@ -13,7 +13,9 @@ pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 
 find_program(GODWIT_CCACHE ccache)
 if(GODWIT_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${GODWIT_CCACHE})
+  # Paths below the root count as relative, so that clones and presets share what they compile.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+                                  CCACHE_NOHASHDIR=1 ${GODWIT_CCACHE})
 endif()
 find_program(GODWIT_MOLD mold)
 if(GODWIT_MOLD)
