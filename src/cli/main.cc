@@ -22,6 +22,8 @@ namespace {
 
 using Action = std::function<Status()>;
 
+constexpr int kUsageError = 2;
+
 void add_model_flags(CLI::App& app, ModelOptions& options) {
   app.add_option("--tokenizer", options.tokenizer, "Folder or file of the tokenizer");
   app.add_flag("--skip-tokenizer-init", options.skip_tokenizer_init,
@@ -37,11 +39,14 @@ void add_model_flags(CLI::App& app, ModelOptions& options) {
   app.add_option("--kv-cache-dtype", options.kv_cache_dtype,
                  "auto (as --dtype), bfloat16 or float32")
       ->capture_default_str();
-  app.add_option("--max-model-len", options.max_model_len,
-                 "Longest prompt and output together, in tokens: a number, 8k, or auto")
+  app.add_option(
+         "--max-model-len", options.max_model_len,
+         "Longest prompt and output together, in tokens: a number, 8k (8000), 8K (8192) or auto")
       ->capture_default_str();
-  app.add_option("--kv-cache-memory-bytes", options.kv_cache_memory_bytes,
-                 "Memory for keys and values: a number of bytes, or with K, M, G");
+  app.add_option(
+      "--kv-cache-memory-bytes", options.kv_cache_memory_bytes,
+      "Memory for keys and values: a number of bytes, or with K, M, G; default: half of what is "
+      "free, at most 4G");
   app.add_option("--block-size", options.block_size, "Tokens in a page of the cache")
       ->capture_default_str();
   app.add_option("--max-num-seqs", options.max_num_seqs, "Sequences that run at once")
@@ -50,11 +55,20 @@ void add_model_flags(CLI::App& app, ModelOptions& options) {
                  "Tokens that a step may compute")
       ->capture_default_str();
   app.add_option("--seed", options.engine.seed, "Source of seeds for requests that bring none")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--device", options.device, "Where to compute")->capture_default_str();
+  app.add_option("--device", options.device, "Where to compute: cpu")->capture_default_str();
   app.add_option("--threads", options.threads, "Compute threads; 0 = one a core")
       ->capture_default_str();
-  app.add_option("--isa", options.isa, "Instruction set of the kernels; empty = the best there is");
+  app.add_option(
+      "--isa", options.isa,
+      "Kernels: amx, avx512bf16, avx512, avx2, generic, ref; default: the best there is");
+}
+
+/// `--name` and `--no-name`, as vLLM spells switches that are on by default.
+void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& what) {
+  app.add_flag_callback("--" + name, [&value] { value = true; }, what + " (default)");
+  app.add_flag_callback("--no-" + name, [&value] { value = false; }, "Do not");
 }
 
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
@@ -68,11 +82,12 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   serve->add_option("--host", options.host, "Address to listen on")->capture_default_str();
   serve->add_option("--port", options.port, "Port to listen on; 0 = any")->capture_default_str();
   serve->add_option("--served-model-name", options.served_model_names, "Names in the API");
-  serve->add_option("--api-key", options.api_keys, "Keys that clients must show");
-  serve->add_flag("--enable-prefix-caching,!--no-enable-prefix-caching",
-                  engine.enable_prefix_caching, "Reuse what is cached of a prompt (default)");
-  serve->add_flag("--enable-chunked-prefill,!--no-enable-chunked-prefill",
-                  engine.enable_chunked_prefill, "Spread long prompts over steps (default)");
+  serve->add_option("--api-key", options.api_keys, "Keys that clients must show")
+      ->envname("VLLM_API_KEY");
+  add_switch(*serve, "enable-prefix-caching", engine.enable_prefix_caching,
+             "Reuse what is cached of a prompt");
+  add_switch(*serve, "enable-chunked-prefill", engine.enable_chunked_prefill,
+             "Spread long prompts over steps");
   serve
       ->add_option("--long-prefill-token-threshold", engine.long_prefill_token_threshold,
                    "Longest part of one prompt in a step; 0 = no limit")
@@ -86,6 +101,7 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
           "fcfs or priority")
       ->check(CLI::IsMember({"fcfs", "priority"}));
   serve->add_option("--max-logprobs", engine.max_logprobs, "Largest logprobs of a request")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   serve
       ->add_option("--shutdown-timeout", options.shutdown_timeout,
@@ -97,11 +113,15 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
   // Accepted because vLLM's users write them: they say what godwit does anyway.
-  serve->add_option("--tensor-parallel-size,--pipeline-parallel-size,--data-parallel-size",
-                    "Ranks; godwit runs one");
+  for (const char* ranks :
+       {"--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size"}) {
+    serve->add_option(ranks, "1: godwit runs one rank");
+  }
   serve->add_flag_function(
-      "--trust-remote-code,--disable-log-requests,--disable-log-stats", [](std::int64_t) {},
-      "No effect: no code of a model is ever run");
+      "--trust-remote-code", [](std::int64_t) {}, "No effect: no code of a model is ever run");
+  serve->add_flag_function(
+      "--disable-log-requests,--disable-log-stats", [](std::int64_t) {},
+      "No effect: there are no such log lines");
   serve->callback([&options, &action] { action = [&options] { return run_serve(options); }; });
 }
 
@@ -110,7 +130,9 @@ void add_run(CLI::App& app, RunCommand& command, Action& action) {
   run->add_option("MODEL", command.model.model, "Folder or .gguf file")->required();
   run->add_option("PROMPT", command.prompt, "What to ask")->required();
   add_model_flags(*run, command.model);
-  run->add_option("--max-tokens", command.max_tokens, "Longest answer")->capture_default_str();
+  run->add_option("--max-tokens", command.max_tokens, "Longest answer")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   run->add_option("--temperature", command.temperature, "0 takes the most likely token");
   run->add_option("--sampling-seed", command.seed, "Seed of this answer");
   run->add_flag("--raw", command.raw, "Give the prompt as it is, without the chat template");
@@ -129,7 +151,8 @@ void add_doctor(CLI::App& app, DoctorCommand& command, Action& action) {
 
 void add_text_commands(CLI::App& app, TokenizeCommand& tokenize, RenderArguments& render,
                        Action& action) {
-  CLI::App* encode = app.add_subcommand("tokenize", "JSON lines {\"text\"} to lines {\"ids\"}");
+  CLI::App* encode =
+      app.add_subcommand("tokenize", "JSON lines {\"text\"} on standard input to lines {\"ids\"}");
   encode->add_option("PATH", tokenize.path, "Folder, tokenizer file or .gguf")->required();
   encode->add_flag("--special,!--no-special", tokenize.encode.add_special_tokens,
                    "Add the tokenizer's own tokens (default)");
@@ -137,13 +160,16 @@ void add_text_commands(CLI::App& app, TokenizeCommand& tokenize, RenderArguments
                    "Treat the text of special tokens as plain text");
   encode->callback([&] { action = [&] { return tokenize_command(tokenize); }; });
 
-  CLI::App* decode = app.add_subcommand("detokenize", "JSON lines {\"ids\"} to lines {\"text\"}");
+  CLI::App* decode = app.add_subcommand(
+      "detokenize", "JSON lines {\"ids\"} on standard input to lines {\"text\"}");
   decode->add_option("PATH", tokenize.path, "Folder, tokenizer file or .gguf")->required();
   decode->add_flag("--skip-special", tokenize.decode.skip_special_tokens,
                    "Leave special tokens out");
   decode->callback([&] { action = [&] { return detokenize_command(tokenize); }; });
 
-  CLI::App* show = app.add_subcommand("render", "JSON lines {\"messages\"} to lines {\"text\"}");
+  CLI::App* show = app.add_subcommand("render",
+                                      "JSON lines {\"messages\", \"tools\", \"documents\", "
+                                      "\"kwargs\"} on standard input to {\"text\"}");
   show->add_option("PATH", render.path, "Template, tokenizer_config.json, folder or .gguf")
       ->required();
   show->add_option("--var", render.variables, "NAME=VALUE for the template");
@@ -162,7 +188,9 @@ log::Level parse_level(const std::string& name) {
 }
 
 int run_program(int argc, char** argv) {
-  CLI::App app("godwit serves large language models");
+  CLI::App app("godwit serves large language models", "godwit");
+  // As in vLLM, a flag given twice counts the last time.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.set_version_flag("--version", GODWIT_VERSION);
   app.require_subcommand(1);
   ServeOptions serve;
@@ -180,16 +208,22 @@ int run_program(int argc, char** argv) {
       normalize_flags(std::vector<std::string>(argv + 1, argv + argc));
   if (const Status status = refuse_unsupported_flags(arguments); !status.ok()) {
     std::fprintf(stderr, "godwit: %s\n", status.message().c_str());
-    return 2;
+    return kUsageError;
   }
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first.
   try {
     app.parse(arguments);
+  } catch (const CLI::ExtrasError&) {
+    // CLI11 lists what is left over last first.
+    std::fprintf(stderr, "godwit: unknown argument %s; see godwit --help\n",
+                 app.remaining(true).back().c_str());
+    return kUsageError;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error);
+    return app.exit(error) == 0 ? 0 : kUsageError;
   }
   log::set_level(parse_level(serve.log_level));
   const Status status = action();
+  std::fflush(stdout);
   if (!status.ok()) {
     std::fprintf(stderr, "godwit: %s\n", status.message().c_str());
     return 1;

@@ -52,8 +52,12 @@ ServedModel describe_model(const ServeOptions& options, const LoadedEngine& load
 }
 
 void print_ready(const ServeOptions& options, const ServedModel& model, std::uint16_t port) {
-  const std::string host =
-      options.host == "0.0.0.0" || options.host == "::" ? "127.0.0.1" : options.host;
+  std::string host = options.host;
+  if (host == "0.0.0.0" || host == "::") {
+    host = "127.0.0.1";
+  } else if (host.find(':') != std::string::npos) {
+    host = "[" + host + "]";
+  }
   const std::string address = fmt::format("http://{}:{}", host, port);
   fmt::print("\ngodwit serves {} at {}\n\n", model.names.front(), address);
   if (model.chat_template != nullptr) {

@@ -22,7 +22,11 @@ Result<Json> read_optional_json(const fs::path& path) {
     return Json();
   }
   const std::string text = TRY(read_file(path, kLargestConfig));
-  return parse_json(text, path.string(), {.allow_non_finite = true});
+  Json json = TRY(parse_json(text, path.string(), {.allow_non_finite = true}));
+  if (!json.is_object()) {
+    return invalid_argument(path.string() + " holds no JSON object");
+  }
+  return json;
 }
 
 /// `eos_token_id` is absent, null, an id, or a list of ids.
@@ -68,7 +72,11 @@ Status read_defaults(const Json& config, const std::string& name, TextAssets& as
     assets.defaults.top_k = static_cast<std::int32_t>(*top_k);
   }
   assets.max_output_tokens = TRY(reader.optional_integer("max_new_tokens"));
-  return validate(assets.defaults);
+  if (const Status status = validate(assets.defaults); !status.ok()) {
+    return invalid_argument(name + ": " + std::string(status.cause()),
+                            std::string(status.remedy()));
+  }
+  return {};
 }
 
 /// `--chat-template`: the name of a file, or a template given in place.

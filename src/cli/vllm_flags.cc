@@ -26,6 +26,7 @@ constexpr auto kShortForms = std::to_array<ShortForm>({
     {"-dpa", "--data-parallel-address"},
     {"-dpp", "--data-parallel-rpc-port"},
     {"-dpb", "--data-parallel-backend"},
+    {"-q", "--quantization"},
     {"-O", "--optimization-level"},
 });
 
@@ -150,6 +151,14 @@ constexpr auto kUnsupported = std::to_array<std::string_view>({
     "--stream-interval",
     "--structured-outputs-config",
     "--tool-call-parser",
+    "--enable-reasoning",
+    "--load-format",
+    "--swap-space",
+    "--tokenizer-mode",
+    "--tokenizer-revision",
+    "--preemption-mode",
+    "--num-gpu-blocks-override",
+    "--max-seq-len-to-capture",
     "--uds",
 });
 
