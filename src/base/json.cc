@@ -15,7 +15,9 @@ namespace {
 class Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit Builder(const JsonParseOptions& options)
-      : max_depth_(options.max_depth), unique_keys_(options.unique_keys) {}
+      : max_depth_(options.max_depth),
+        values_left_(options.max_values),
+        unique_keys_(options.unique_keys) {}
 
   bool null() override { return put(Json()); }
   bool boolean(bool value) override { return put(Json(value)); }
@@ -42,6 +44,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] std::size_t error_position() const { return error_position_; }
   [[nodiscard]] bool too_deep() const { return too_deep_; }
+  [[nodiscard]] bool too_many() const { return too_many_; }
   [[nodiscard]] const std::optional<std::string>& duplicate() const { return duplicate_; }
   Json take() { return std::move(root_); }
 
@@ -65,6 +68,11 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     return put(std::move(done));
   }
   bool put(Json value) {
+    if (values_left_ == 0) {
+      too_many_ = true;
+      return false;
+    }
+    --values_left_;
     if (stack_.empty()) {
       root_ = std::move(value);
     } else if (stack_.back().is_array()) {
@@ -109,8 +117,10 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   int max_depth_;
+  std::size_t values_left_;
   bool unique_keys_;
   bool too_deep_ = false;
+  bool too_many_ = false;
   std::optional<std::string> duplicate_;
   std::vector<Json> stack_;
   std::vector<std::string> keys_;
@@ -399,6 +409,10 @@ Result<Json> parse_json(std::string_view text, std::string_view what,
   if (builder.too_deep()) {
     return invalid_argument(std::string(what) + " is nested deeper than " +
                             std::to_string(options.max_depth) + " levels");
+  }
+  if (builder.too_many()) {
+    return invalid_argument(std::string(what) + " holds more than " +
+                            std::to_string(options.max_values) + " values");
   }
   if (builder.duplicate()) {
     std::string cause(what);

@@ -2,7 +2,9 @@
 // A JSON value, its parser and its writer. Objects keep the order of their members, which chat
 // templates print; integers keep all their digits up to 64 bits and are written back unchanged.
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,6 +86,9 @@ struct JsonParseOptions {
   /// Accepts the bare words NaN, Infinity and -Infinity as numbers, as Python writes them in
   /// config files. Never for requests.
   bool allow_non_finite = false;
+  /// Most values in the whole text; a value takes up to some 70 times the bytes of its text, so
+  /// what reads large texts from outside bounds them.
+  std::size_t max_values = std::numeric_limits<std::size_t>::max();
   /// Refuses an object that names a member twice, instead of letting the last one win.
   bool unique_keys = false;
 };

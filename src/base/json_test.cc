@@ -84,5 +84,14 @@ TEST(JsonTest, IndentPutsMembersOnLines) {
   EXPECT_EQ(to_json(value, 2), "{\n  \"a\": [\n    1,\n    2\n  ],\n  \"b\": {}\n}");
 }
 
+TEST(JsonTest, RefusesMoreValuesThanAllowed) {
+  JsonParseOptions options;
+  options.max_values = 5;  // Three numbers and two arrays.
+  EXPECT_TRUE(parse_json("[1,[2],3]", "test", options).ok());
+  const Result<Json> value = parse_json("[1,[2],3,4]", "test", options);
+  ASSERT_FALSE(value.ok());
+  EXPECT_EQ(value.status().message(), "test holds more than 5 values");
+}
+
 }  // namespace
 }  // namespace godwit

@@ -34,7 +34,8 @@ Status system_failure(const std::filesystem::path& path, const char* verb) {
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info = {};
   if (file.fd < 0 || ::fstat(file.fd, &info) != 0) {
     return system_failure(path, "open");

@@ -106,6 +106,7 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   serve
       ->add_option("--shutdown-timeout", options.shutdown_timeout,
                    "Seconds that running requests get to finish")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   serve
       ->add_option("--log-level,--uvicorn-log-level", options.log_level,

@@ -13,25 +13,13 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "cli/line_reader.h"
 #include "text/chat_template.h"
 #include "text/chat_template_files.h"
 #include "text/jinja/error.h"
 
 namespace godwit {
 namespace {
-
-/// Reads one line without its end; nothing at the end of the input.
-std::optional<std::string> read_line(std::FILE* in) {
-  std::string line;
-  int c = std::fgetc(in);
-  if (c == EOF) {
-    return std::nullopt;
-  }
-  for (; c != EOF && c != '\n'; c = std::fgetc(in)) {
-    line += static_cast<char>(c);
-  }
-  return line;
-}
 
 Json error_line(const Status& status) {
   const jinja::ErrorView view = jinja::describe(status);
@@ -57,11 +45,11 @@ bool take_flag(Json& variables, std::string_view name) {
 }
 
 Result<Json> render_line(const ChatTemplate& chat_template, const jinja::LocalTime& now,
-                         const std::string& text, std::int64_t number) {
+                         std::string_view text, std::int64_t number) {
   const std::string place = "line " + std::to_string(number) + " of the input";
   const Json line = TRY(parse_json(text, place));
   if (!line.is_object()) {
-    return invalid_argument(place + " is a " + std::string(line.kind()) + ", not an object",
+    return invalid_argument(place + " is of type " + std::string(line.kind()) + ", not an object",
                             "write one {\"messages\": [...]} a line");
   }
   const Json* kwargs = line.find("kwargs");
@@ -126,15 +114,21 @@ Result<jinja::LocalTime> parse_time(const std::string& text) {
 Status render_lines(const ChatTemplate& chat_template, const jinja::LocalTime& now, std::FILE* in,
                     std::FILE* out) {
   std::int64_t number = 0;
-  while (const std::optional<std::string> text = read_line(in)) {
+  LineReader reader(in);
+  while (const std::optional<std::string_view> text = reader.next()) {
     ++number;
     if (text->find_first_not_of(" \t\r") == std::string::npos) {
       continue;
     }
-    const std::string answer = to_json(TRY(render_line(chat_template, now, *text, number))) + "\n";
+    const Result<Json> rendered = render_line(chat_template, now, *text, number);
+    const std::string answer =
+        to_json(rendered.ok() ? *rendered : error_line(rendered.status())) + "\n";
     if (std::fwrite(answer.data(), 1, answer.size(), out) != answer.size()) {
       return internal_error("the output cannot be written");
     }
+  }
+  if (std::ferror(in) != 0) {
+    return internal_error("the input cannot be read");
   }
   if (std::fflush(out) != 0) {
     return internal_error("the output cannot be written");

@@ -27,7 +27,7 @@ Result<std::pair<std::string, std::string>> parse_variable(const std::string& te
 Result<jinja::LocalTime> parse_time(const std::string& text);
 
 /// Renders each line {"messages", "tools", "documents", "kwargs"} of `in` to a line {"text"} or
-/// {"error": {"type", "message"}} of `out`. Errors: a line that is no JSON object; writing.
+/// {"error": {"type", "message"}} of `out`. Errors: reading and writing.
 Status render_lines(const ChatTemplate& chat_template, const jinja::LocalTime& now, std::FILE* in,
                     std::FILE* out);
 

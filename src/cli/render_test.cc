@@ -50,10 +50,14 @@ TEST(Render, writes_one_line_for_each) {
       "conversation. Provide at least one message.\"}}\n");
 }
 
-TEST(Render, says_which_line_is_wrong) {
-  const Result<std::string> output = run({chatml(), {}, ""}, "{\"messages\": []}\n[1]\n");
-  ASSERT_FALSE(output.ok());
-  EXPECT_NE(output.status().message().find("line 2"), std::string::npos);
+TEST(Render, says_which_line_is_wrong_and_goes_on) {
+  const Result<std::string> output = run(
+      {chatml(), {}, ""}, "[1]\nx\n{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}");
+  ASSERT_TRUE(output.ok()) << output.status().message();
+  EXPECT_TRUE(output->starts_with("{\"error\":")) << *output;
+  EXPECT_NE(output->find("line 1"), std::string::npos) << *output;
+  EXPECT_NE(output->find("line 2"), std::string::npos) << *output;
+  EXPECT_TRUE(output->ends_with("{\"text\":\"<|im_start|>user\\nHi<|im_end|>\\n\"}\n")) << *output;
 }
 
 TEST(Render, says_that_there_is_no_template) {

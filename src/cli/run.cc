@@ -51,6 +51,7 @@ Result<std::string> make_prompt_text(const RunCommand& command, const TextAssets
 
 Status run_prompt(const RunCommand& command, std::FILE* out) {
   const SystemClock clock;
+  DeltaQueue deltas;  // Before the engine, whose thread fills it to the end.
   const LoadedEngine loaded = TRY(load_engine(command.model, clock));
   const TextAssets& text = loaded.text;
   if (text.tokenizer == nullptr) {
@@ -68,15 +69,18 @@ Status run_prompt(const RunCommand& command, std::FILE* out) {
   request.sampling.temperature = command.temperature.value_or(request.sampling.temperature);
   request.sampling.seed = command.seed;
 
-  DeltaQueue deltas;
   TRY(loaded.engine->submit(std::move(request),
                             [&deltas](Delta delta) { deltas.push(std::move(delta)); }));
   while (true) {
     const Delta delta = deltas.pop();
     std::fwrite(delta.text.data(), 1, delta.text.size(), out);
-    std::fflush(out);
     if (delta.finish_reason) {
       std::fputc('\n', out);
+    }
+    if (std::fflush(out) != 0 || std::ferror(out) != 0) {
+      return internal_error("cannot write the output");
+    }
+    if (delta.finish_reason) {
       return delta.error;
     }
   }

@@ -1,45 +1,17 @@
 #include "cli/tokenize.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <sys/types.h>
 #include <vector>
 
 #include "base/json.h"
+#include "cli/line_reader.h"
 
 namespace godwit {
 namespace {
-
-/// A line of a file, in memory that getline grows.
-class LineReader {
- public:
-  explicit LineReader(std::FILE* file) : file_(file) {}
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
-  ~LineReader() { std::free(buffer_); }
-
-  /// The next line without its end, which holds until the next call; nothing at the end.
-  std::optional<std::string_view> next() {
-    const ssize_t length = ::getline(&buffer_, &capacity_, file_);
-    if (length < 0) {
-      return std::nullopt;
-    }
-    std::string_view line(buffer_, static_cast<std::size_t>(length));
-    if (line.ends_with('\n')) {
-      line.remove_suffix(1);
-    }
-    return line;
-  }
-
- private:
-  std::FILE* file_;
-  char* buffer_ = nullptr;
-  std::size_t capacity_ = 0;
-};
 
 /// The member that a line must have.
 Result<Json> member_of(std::string_view line, std::string_view place, std::string_view key) {

@@ -23,6 +23,7 @@ struct ActiveOutput {
   SequenceId id;
   OutputStream stream;
   OutputMetrics times;
+  bool started = false;  ///< It has had its first step.
   bool finished = false;
 };
 

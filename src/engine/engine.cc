@@ -57,10 +57,11 @@ struct Engine::Impl {
   void keep_prompt_logprobs(const std::vector<PromptLogprobs>& chunks);
   void close(SequenceId id, FinishReason reason, const Status& error);
   void close_all(RequestKey key, FinishReason reason, const Status& error);
+  void close_everything(FinishReason reason, const Status& error);
   void finish_output(ActiveRequest& request, ActiveOutput& output, FinishReason reason);
-  std::int64_t note_first_starts(const ScheduledBatch& batch);
+  std::int64_t note_starts(const ScheduledBatch& batch);
+  void count_work(const ScheduledBatch& batch);
   void update_metrics(const ScheduledBatch& batch, std::int64_t prompt_tokens, std::int64_t drawn);
-  void count_step(const ScheduledBatch& batch, const SchedulerStats& stats);
   ActiveOutput* find_output(SequenceId id, ActiveRequest** request);
 
   const EngineOptions options;
@@ -74,7 +75,7 @@ struct Engine::Impl {
   std::vector<RequestKey> aborts;
   bool draining = false;
   bool stopping = false;
-  std::atomic<std::int64_t> num_requests{0};
+  std::atomic<std::int64_t> num_outputs{0};  // Of all requests that have not ended.
   std::atomic<bool> alive{true};
   std::int64_t next_key = 0;  // Guarded by mutex.
 
@@ -106,12 +107,23 @@ void Engine::Impl::run() {
     alive.store(false);
     log::error("{}", fault.message());
   }
+  close_everything(reason, fault);
+}
+
+/// Refuses what comes from now on and ends what came before: what runs, and what arrived while the
+/// last step ran.
+void Engine::Impl::close_everything(FinishReason reason, const Status& error) {
+  std::vector<std::unique_ptr<ActiveRequest>> arrived;
   {
     const std::lock_guard lock(mutex);
     draining = true;
+    arrived.swap(inbox);
+  }
+  for (std::unique_ptr<ActiveRequest>& request : arrived) {
+    start(std::move(request));
   }
   while (!requests.empty()) {
-    close_all(requests.begin()->first, reason, fault);
+    close_all(requests.begin()->first, reason, error);
   }
 }
 
@@ -148,7 +160,6 @@ bool Engine::Impl::take_inbox() {
 
 void Engine::Impl::start(std::unique_ptr<ActiveRequest> owned) {
   ActiveRequest& request = *owned;
-  requests.emplace(request.key, std::move(owned));
   const Tokenizer* text = request.request.detokenize ? tokenizer.get() : nullptr;
   const auto seed = static_cast<std::int64_t>(
       spread(options.seed ^ spread(static_cast<std::uint64_t>(request.key))));
@@ -163,6 +174,7 @@ void Engine::Impl::start(std::unique_ptr<ActiveRequest> owned) {
     places[id] = {.request = &request, .index = static_cast<std::size_t>(index)};
     specs.push_back(make_sequence_spec(request.request, id, index, seed));
   }
+  requests.emplace(request.key, std::move(owned));
   for (SequenceSpec& spec : specs) {
     const SequenceId id = spec.id;
     if (const Status status = scheduler.add(std::move(spec)); !status.ok()) {
@@ -173,7 +185,8 @@ void Engine::Impl::start(std::unique_ptr<ActiveRequest> owned) {
 
 void Engine::Impl::step() {
   const ScheduledBatch batch = scheduler.schedule();
-  const std::int64_t prompt_tokens = note_first_starts(batch);
+  const std::int64_t prompt_tokens = note_starts(batch);
+  count_work(batch);
   Result<StepOutput> result = runner->execute(batch);
   if (!result.ok()) {
     log::error("step {} failed: {}", batch.step, result.status().message());
@@ -304,20 +317,27 @@ void Engine::Impl::finish_output(ActiveRequest& request, ActiveOutput& output,
     metrics.record_request(request.request.n, request.longest_output());
     const RequestKey key = request.key;
     requests.erase(key);
-    num_requests.fetch_sub(1);
   }
+  num_outputs.fetch_sub(1);
 }
 
-/// Times the first start of each output and returns how many prompt tokens those have.
-std::int64_t Engine::Impl::note_first_starts(const ScheduledBatch& batch) {
+/// Times the first start of each output and counts the later ones. Returns how many prompt tokens
+/// start for the first time.
+std::int64_t Engine::Impl::note_starts(const ScheduledBatch& batch) {
   std::int64_t prompt_tokens = 0;
   for (const StartedSequence& started : batch.started) {
     ActiveRequest* request = nullptr;
     ActiveOutput* output = find_output(started.id, &request);
-    if (output != nullptr && output->times.scheduled == Clock::Duration{}) {
-      output->times.scheduled = clock.now();
-      prompt_tokens += started.prompt_len;
+    if (output == nullptr) {
+      continue;
     }
+    if (output->started) {  // It was preempted in between.
+      ++output->times.preemptions;
+      continue;
+    }
+    output->started = true;
+    output->times.scheduled = clock.now();
+    prompt_tokens += started.prompt_len;
   }
   return prompt_tokens;
 }
@@ -337,24 +357,28 @@ void Engine::Impl::update_metrics(const ScheduledBatch& batch, std::int64_t prom
   metrics.set_load(
       {.running = stats.running, .waiting = stats.waiting, .kv_cache_usage = stats.cache.usage()});
   last_stats = stats;
-  count_step(batch, stats);
+  const std::lock_guard lock(mutex);
+  counters.preemptions = stats.preemptions;
+  counters.prefix_hit_tokens = stats.prefix_hits;
 }
 
-void Engine::Impl::count_step(const ScheduledBatch& batch, const SchedulerStats& stats) {
+/// Counts what a step is about to do; afterwards some of its sequences are gone.
+void Engine::Impl::count_work(const ScheduledBatch& batch) {
   bool decodes = false;
   bool prefills = false;
   std::int64_t partial = 0;
   for (const ScheduledSequence& scheduled : batch.sequences) {
-    (scheduled.count == 1 ? decodes : prefills) = true;
-    partial += scheduled.samples ? 0 : 1;
+    ActiveRequest* request = nullptr;
+    CHECK(find_output(scheduled.id, &request) != nullptr);
+    const auto prompt_len = static_cast<std::int64_t>(request->request.prompt.size());
+    (scheduled.start >= prompt_len ? decodes : prefills) = true;
+    partial += scheduled.start + scheduled.count < prompt_len ? 1 : 0;
   }
   const std::lock_guard lock(mutex);
   counters.steps += 1;
   counters.shared_steps += batch.sequences.size() > 1 ? 1 : 0;
   counters.mixed_steps += decodes && prefills ? 1 : 0;
   counters.partial_prefills += partial;
-  counters.preemptions = stats.preemptions;
-  counters.prefix_hit_tokens = stats.prefix_hits;
 }
 
 ActiveOutput* Engine::Impl::find_output(SequenceId id, ActiveRequest** request) {
@@ -416,14 +440,17 @@ Engine::~Engine() {
 Result<RequestKey> Engine::submit(Request request, DeltaSink sink) {
   TRY(check_request(request, impl_->limits));
   const std::lock_guard lock(impl_->mutex);
+  if (!impl_->alive.load()) {
+    return unavailable("the engine has stopped after a fault", "restart the server");
+  }
   if (impl_->draining) {
     return unavailable("the server is shutting down", "send the request to another one");
   }
-  if (impl_->num_requests.load() >= impl_->options.max_queued_requests) {
+  if (impl_->num_outputs.load() >= impl_->options.max_queued_requests) {
     return resource_exhausted("the queue of requests is full", "try again later");
   }
   const RequestKey key{impl_->next_key++};
-  impl_->num_requests.fetch_add(1);
+  impl_->num_outputs.fetch_add(request.n);
   impl_->inbox.push_back(std::make_unique<ActiveRequest>(key, std::move(request), std::move(sink),
                                                          impl_->clock.now()));
   impl_->wake.notify_one();
@@ -442,7 +469,7 @@ void Engine::drain() {
 }
 
 bool Engine::idle() const {
-  return impl_->num_requests.load() == 0;
+  return impl_->num_outputs.load() == 0;
 }
 
 bool Engine::alive() const {

@@ -28,7 +28,9 @@ struct EngineOptions {
   std::string model_name;                         ///< The label of the metrics.
   std::int64_t max_num_batched_tokens = 2048;     ///< Tokens a step may compute.
   std::int64_t long_prefill_token_threshold = 0;  ///< Longest part of one prompt a step; 0 = none.
-  std::int64_t max_queued_requests = 16384;       ///< More are refused (HTTP 503).
+  /// Requests are refused (HTTP 503) while so many outputs are unfinished: one with n = 100 counts
+  /// for 100, since each output holds memory.
+  std::int64_t max_queued_requests = 16384;
   bool enable_prefix_caching = true;
   bool enable_chunked_prefill = true;
   bool schedule_by_priority = false;

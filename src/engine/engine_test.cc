@@ -1,7 +1,10 @@
 // What the engine does with requests beside their numbers: stops, n, seeds, aborts, limits, recall.
 
+#include <stdexcept>
+
 #include <gtest/gtest.h>
 
+#include "engine/metrics.h"
 #include "engine/testing/engine_rig.h"
 #include "support/fixtures.h"
 #include "text/tokenizer_files.h"
@@ -208,6 +211,154 @@ TEST_F(EngineTest, DrainRefusesNewRequests) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(running.get().front().tokens.size(), 4U);
+}
+
+TEST_F(EngineTest, APromptWithoutOutputMayFillTheWholeContext) {
+  test::EngineRig rig(tiny_dense(), options());
+  Request whole = request(std::vector<TokenId>(1024, 5), 0);
+  whole.sampling.prompt_logprobs = 0;
+  const test::Answer answer = rig.start(whole).get().front();
+  EXPECT_EQ(answer.finish_reason, FinishReason::kLength) << answer.error.message();
+  EXPECT_EQ(answer.prompt_logprobs.size(), 1023U);
+}
+
+TEST_F(EngineTest, TheQueueCountsEveryOutput) {
+  test::RigOptions small = options();
+  small.engine.max_queued_requests = 3;
+  test::EngineRig rig(tiny_dense(), small);
+  Request wide = request({40, 41}, 900);
+  wide.sampling.ignore_eos = true;
+  wide.n = 3;
+  std::future<std::vector<test::Answer>> running = rig.start(wide);
+  const Result<RequestKey> refused = rig.engine().submit(request({5}), [](const Delta&) {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), StatusCode::kResourceExhausted);
+  running.get();
+  EXPECT_TRUE(rig.engine().submit(request({5}), [](const Delta&) {}).ok());
+}
+
+TEST_F(EngineTest, AFaultOfTheLoopEndsWhatRunsAndWhatHasJustCome) {
+  test::EngineRig rig(tiny_dense(), options());
+  std::promise<Delta> running;
+  std::promise<Delta> arrived;
+  bool thrown = false;
+  const auto fault_once = [&](Delta delta) {
+    if (!thrown) {
+      thrown = true;
+      // This one comes while the step runs that will be the last.
+      const auto late = [&](Delta end) { arrived.set_value(std::move(end)); };
+      EXPECT_TRUE(rig.engine().submit(request({5}), late).ok());
+      throw std::runtime_error("planted");
+    }
+    running.set_value(std::move(delta));
+  };
+  ASSERT_TRUE(rig.engine().submit(request({40, 41, 42}), fault_once).ok());
+  for (std::promise<Delta>* last : {&running, &arrived}) {
+    std::future<Delta> future = last->get_future();
+    ASSERT_EQ(future.wait_for(std::chrono::seconds(30)), std::future_status::ready);
+    const Delta delta = future.get();
+    EXPECT_EQ(delta.finish_reason, FinishReason::kError);
+    EXPECT_NE(delta.error.message().find("planted"), std::string::npos);
+  }
+  EXPECT_FALSE(rig.engine().alive());
+  const Result<RequestKey> refused = rig.engine().submit(request({5}), [](const Delta&) {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("fault"), std::string::npos);
+}
+
+TEST_F(EngineTest, OddSizesGiveTheSameAnswers) {
+  // Prompts that end at, before and behind a block's end, n > 1, prompt log probabilities and
+  // penalties, through caches that hold little more than one sequence.
+  std::vector<TokenId> prompt;
+  for (TokenId id = 0; id < 51; ++id) {
+    prompt.push_back(3 + id * 7 % 1000);
+  }
+  const auto answers = [&](const test::RigOptions& rig_options) {
+    test::EngineRig rig(tiny_dense(), rig_options);
+    std::vector<std::future<std::vector<test::Answer>>> futures;
+    for (const std::size_t length : {1, 3, 34, 51}) {
+      Request wanted = request({prompt.begin(), prompt.begin() + std::ptrdiff_t(length)}, 9);
+      wanted.n = 5;
+      wanted.priority = static_cast<std::int32_t>(length % 2);
+      wanted.sampling.seed = 4;
+      wanted.sampling.temperature = 1.0F;
+      wanted.sampling.ignore_eos = true;
+      wanted.sampling.frequency_penalty = 1.0F;
+      wanted.sampling.repetition_penalty = 1.3F;
+      wanted.sampling.logprobs = 2;
+      wanted.sampling.prompt_logprobs = 1;
+      futures.push_back(rig.start(std::move(wanted)));
+    }
+    std::vector<test::Answer> all;
+    for (auto& future : futures) {
+      for (test::Answer& answer : future.get()) {
+        all.push_back(std::move(answer));
+      }
+    }
+    return std::pair(std::move(all), rig.engine().counters());
+  };
+  const auto [expected, plain] = answers(options());
+  EXPECT_EQ(plain.preemptions, 0);
+  const struct {
+    std::int64_t block_size, num_seqs, batched_tokens, blocks;
+  } kCases[] = {{1, 7, 5, 80}, {3, 32, 11, 22}, {17, 4, 64, 4}, {4096, 2, 1, 1}, {16, 1, 1, 4}};
+  std::int64_t preemptions = 0;
+  for (const auto& odd : kCases) {
+    SCOPED_TRACE(odd.block_size);
+    test::RigOptions small = options();
+    small.engine.schedule_by_priority = odd.block_size == 3;
+    small.engine.max_num_batched_tokens = odd.batched_tokens;
+    small.runner.memory.max_model_len = 60;
+    small.runner.memory.block_size = odd.block_size;
+    small.runner.memory.max_num_seqs = odd.num_seqs;
+    small.runner.memory.kv_cache_bytes =
+        static_cast<std::size_t>(odd.blocks * odd.block_size) * 2560;  // As memory_plan_test.cc.
+    const auto [actual, counters] = answers(small);
+    preemptions += counters.preemptions;
+    ASSERT_EQ(actual.size(), expected.size());
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      EXPECT_EQ(actual[i].tokens, expected[i].tokens) << "output " << i;
+      EXPECT_EQ(actual[i].finish_reason, FinishReason::kLength) << actual[i].error.message();
+      ASSERT_EQ(actual[i].prompt_logprobs.size(), expected[i].prompt_logprobs.size());
+      for (std::size_t t = 0; t < actual[i].prompt_logprobs.size(); ++t) {
+        EXPECT_EQ(actual[i].prompt_logprobs[t].logprob, expected[i].prompt_logprobs[t].logprob);
+      }
+      ASSERT_EQ(actual[i].logprobs.size(), expected[i].logprobs.size());
+      for (std::size_t t = 0; t < actual[i].logprobs.size(); ++t) {
+        EXPECT_EQ(actual[i].logprobs[t].logprob, expected[i].logprobs[t].logprob);
+      }
+    }
+  }
+  EXPECT_GT(preemptions, 0);
+}
+
+TEST_F(EngineTest, AContextOfTwoTokensAnswersOne) {
+  test::RigOptions small = options();
+  small.runner.memory.max_model_len = 2;
+  test::EngineRig rig(tiny_dense(), small);
+  Request shortest = request({40}, 16);
+  shortest.n = 32;
+  for (const test::Answer& answer : rig.start(shortest).get()) {
+    EXPECT_EQ(answer.tokens.size(), 1U);
+  }
+}
+
+TEST_F(EngineTest, PreemptionsOfARequestAreExported) {
+  test::RigOptions small = options();
+  small.engine.model_name = "m";
+  small.runner.memory.max_model_len = 64;
+  small.runner.memory.kv_cache_bytes = std::size_t{5} * 16 * 2560;
+  test::EngineRig rig(tiny_dense(), small);
+  Request wanted = request(std::vector<TokenId>(20, 40), 40);
+  wanted.sampling.ignore_eos = true;
+  wanted.n = 2;
+  rig.start(wanted).get();
+  rig.start(request({5}, 1)).get();  // By then the first is booked.
+  const std::int64_t preemptions = rig.engine().counters().preemptions;
+  EXPECT_GT(preemptions, 0);
+  const std::string sum = "vllm:request_num_preemptions_sum{engine=\"0\",model_name=\"m\"} ";
+  EXPECT_NE(rig.engine().metrics().expose().find(sum + std::to_string(preemptions) + "\n"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct LoadMetrics {
 
 /// What one step did.
 struct StepMetrics {
-  std::int64_t prompt_tokens = 0;         ///< Of prompts that finished their prefill: all tokens.
+  std::int64_t prompt_tokens = 0;         ///< Of prompts that started in it: all their tokens.
   std::int64_t cached_prompt_tokens = 0;  ///< Those of them that came from the prefix cache.
   std::int64_t generation_tokens = 0;     ///< Tokens that were drawn.
   std::int64_t batch_tokens = 0;          ///< Tokens that the step computed, prompts and decodes.

@@ -1,6 +1,6 @@
 #include "models/config_reader.h"
 
-#include <cmath>
+#include <limits>
 
 namespace godwit {
 
@@ -44,10 +44,12 @@ Result<std::int64_t> ConfigReader::integer(std::string_view key, std::int64_t mi
 }
 
 Result<double> ConfigReader::positive(std::string_view key) const {
+  using Limits = std::numeric_limits<float>;
   const Json* member = find(key);
-  if (member == nullptr || !member->is_number() || !std::isfinite(member->as_double()) ||
-      member->as_double() <= 0.0) {
-    return unexpected(key, "a number > 0");
+  // NaN fails every comparison, so it is refused with the rest.
+  if (member == nullptr || !member->is_number() || !(member->as_double() >= Limits::min()) ||
+      !(member->as_double() <= Limits::max())) {
+    return unexpected(key, "a number > 0 that is neither tiny nor huge");
   }
   return member->as_double();
 }

@@ -25,7 +25,7 @@ class ConfigReader {
                                              std::int64_t maximum = kLargest) const;
   [[nodiscard]] Result<std::optional<std::int64_t>> optional_integer(
       std::string_view key, std::int64_t minimum = 1, std::int64_t maximum = kLargest) const;
-  /// A finite number > 0.
+  /// A number > 0 that f32, in which models are computed, can hold.
   [[nodiscard]] Result<double> positive(std::string_view key) const;
   [[nodiscard]] Result<bool> boolean(std::string_view key, bool absent) const;
   [[nodiscard]] Result<std::string> string(std::string_view key) const;
@@ -38,8 +38,9 @@ class ConfigReader {
   /// An error about one field: "<file>: <key> is <found>, expected <expected>".
   [[nodiscard]] Status unexpected(std::string_view key, std::string_view expected) const;
 
-  /// No size of a real model comes near; products of a few of them stay within 63 bits.
-  static constexpr std::int64_t kLargest = std::int64_t{1} << 31;
+  /// No size of a real model comes near. Positions and ids are 32-bit numbers on devices, and the
+  /// product of two sizes stays within 63 bits.
+  static constexpr std::int64_t kLargest = (std::int64_t{1} << 31) - 1;
 
  private:
   const Json& object_;

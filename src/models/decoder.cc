@@ -1,8 +1,44 @@
 #include "models/decoder.h"
 
+#include <cmath>
+#include <optional>
+#include <variant>
+
 #include "ops/dense.h"
 
 namespace godwit {
+namespace {
+
+/// The factors that GGUF files store for Llama 3.1's rope; nothing when there are none.
+Result<std::optional<FactorsRope>> read_rope_factors(WeightsReader& reader,
+                                                     const RopeConfig& rope) {
+  constexpr const char* kName = "rope_freqs.weight";
+  const auto stored = TRY(reader.read_optional(kName, {rope.rotary_dim / 2}, WeightKind::kVector));
+  if (!stored) {
+    return std::optional<FactorsRope>();
+  }
+  if (stored->dtype != DType::kF32) {
+    return invalid_argument(std::string(kName) + " is " + to_string(*stored) + ", expected f32");
+  }
+  if (!std::holds_alternative<DefaultRope>(rope.scaling)) {
+    return unimplemented(std::string(kName) + " is there although the metadata scale rope as well",
+                         "godwit computes one of them; convert the model again");
+  }
+  FactorsRope factors;
+  factors.factors.resize(static_cast<std::size_t>(stored->elements()));
+  TRY(reader.stream().copy_out(std::as_writable_bytes(std::span(factors.factors)), stored->data));
+  TRY(reader.stream().synchronize());
+  for (const float factor : factors.factors) {
+    if (!std::isnormal(factor) || factor < 0.0F) {
+      return invalid_argument(std::string(kName) + " holds " + std::to_string(factor) +
+                                  ", but frequencies are divided by it",
+                              "the file is damaged or was written wrongly; fetch it again");
+    }
+  }
+  return std::optional(std::move(factors));
+}
+
+}  // namespace
 
 Decoder::Decoder(DecoderConfig config) : config_(std::move(config)) {
   geometry_ = {.vocab_size = config_.vocab_size,
@@ -22,17 +58,8 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
   const std::int64_t hidden = config_.hidden_size;
   embedding_ = TRY(reader.read("model.embed_tokens.weight", {config_.vocab_size, hidden}));
   RopeConfig rope = config_.rope;
-  if (const auto factors = TRY(
-          reader.read_optional("rope_freqs.weight", {rope.rotary_dim / 2}, WeightKind::kVector))) {
-    FactorsRope scaling;
-    scaling.factors.resize(static_cast<std::size_t>(factors->elements()));
-    if (factors->dtype != DType::kF32) {
-      return invalid_argument("rope_freqs.weight is " + to_string(*factors) + ", expected f32");
-    }
-    TRY(reader.stream().copy_out(std::as_writable_bytes(std::span(scaling.factors)),
-                                 factors->data));
-    TRY(reader.stream().synchronize());
-    rope.scaling = std::move(scaling);
+  if (auto factors = TRY(read_rope_factors(reader, rope))) {
+    rope.scaling = *std::move(factors);
   }
   rotary_ = TRY(Rotary::create(reader, rope, max_positions));
   for (std::int64_t i = 0; i < config_.num_layers; ++i) {
@@ -60,6 +87,7 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
   }
   final_norm_ = TRY(RmsNorm::load(reader, "model.norm", hidden, config_.rms_norm_epsilon));
   if (config_.tied_embeddings) {
+    TRY(reader.skip_copy("lm_head.weight", "model.embed_tokens.weight"));
     lm_head_.weight = embedding_;
   } else {
     lm_head_ = TRY(Linear::load(reader, "lm_head", hidden, config_.vocab_size, false));

@@ -36,8 +36,13 @@ struct DecoderConfig {
   bool qk_norm = false;  ///< A norm on each head of q and k.
 };
 
-/// Reads and checks the fields that all decoders share: sizes, epsilon, rope, windows, tying.
+/// Reads and checks the fields that all decoders share: sizes, epsilon, rope, tying. No layer gets
+/// a window.
 Result<DecoderConfig> read_decoder_config(const ConfigReader& reader);
+
+/// One window a layer, for models that have them: from `layer_types` or, in older files, from
+/// max_window_layers; none unless use_sliding_window is true.
+Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader, std::int64_t num_layers);
 
 /// The size of a head: `head_dim` when it is there and > 0, else hidden_size / num_attention_heads,
 /// which must divide. Some checkpoints say head_dim 0 and mean that it is absent.

@@ -45,26 +45,44 @@ Result<RopeScaling> read_rope_scaling(const ConfigReader& reader) {
                        "godwit has default, linear and llama3");
 }
 
-/// One window a layer, from `layer_types` or, in older files, from max_window_layers.
+/// Rotation of a part of each head. None of the models here computes it.
+Status refuse_partial_rotation(const ConfigReader& reader) {
+  constexpr const char* kKey = "partial_rotary_factor";
+  const Json* factor = reader.find(kKey);
+  if (factor == nullptr || (factor->is_number() && factor->as_double() == 1.0)) {
+    return {};
+  }
+  return unimplemented(reader.name() + ": " + kKey + " is " + to_json(*factor),
+                       "this model rotates whole heads, which is 1");
+}
+
+}  // namespace
+
 Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader,
                                                std::int64_t num_layers) {
   std::vector<std::int64_t> windows(static_cast<std::size_t>(num_layers), 0);
-  const auto window = TRY(reader.optional_integer("sliding_window"));
-  const bool use_window = TRY(reader.boolean("use_sliding_window", window.has_value()));
+  const bool use_window = TRY(reader.boolean("use_sliding_window", false));
   const auto types = TRY(reader.optional_strings("layer_types"));
-  const auto first = TRY(reader.optional_integer("max_window_layers", 0));
+  if (!use_window && !types) {
+    return windows;  // Whatever sliding_window says, as in Hugging Face's code.
+  }
+  const auto window = TRY(reader.optional_integer("sliding_window"));
+  const std::int64_t first = types ? 0 : TRY(reader.integer("max_window_layers", 0));
   if (types && static_cast<std::int64_t>(types->size()) != num_layers) {
     return reader.unexpected("layer_types",
                              "one entry for each of the " + std::to_string(num_layers) + " layers");
   }
   for (std::int64_t i = 0; i < num_layers; ++i) {
-    bool slides = use_window && (!first || i >= *first);
+    bool slides = i >= first;
     if (types) {
       const std::string& type = (*types)[static_cast<std::size_t>(i)];
       if (type != "full_attention" && type != "sliding_attention") {
         return reader.unexpected("layer_types", "full_attention or sliding_attention");
       }
       slides = type == "sliding_attention";
+    }
+    if (slides && !use_window) {
+      return reader.unexpected("use_sliding_window", "true, since layer_types has sliding layers");
     }
     if (slides && !window) {
       return reader.unexpected("sliding_window", "the window of the sliding_attention layers");
@@ -74,11 +92,10 @@ Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader,
   return windows;
 }
 
-}  // namespace
-
 Result<std::int64_t> derive_head_dim(const ConfigReader& reader, std::int64_t hidden_size,
                                      std::int64_t num_heads) {
-  const auto given = TRY(reader.optional_integer("head_dim", 0));
+  // With at most 65536 heads and 4096 layers, the bytes of a page of cache stay within 64 bits.
+  const auto given = TRY(reader.optional_integer("head_dim", 0, 65536));
   const std::int64_t head_dim = given.value_or(0) > 0 ? *given : hidden_size / num_heads;
   if (given.value_or(0) == 0 && hidden_size % num_heads != 0) {
     return invalid_argument(reader.name() + ": hidden_size " + std::to_string(hidden_size) +
@@ -104,7 +121,9 @@ Result<RopeConfig> read_rope_config(const ConfigReader& reader, std::int64_t rot
     return reader.unexpected(key, "an object");
   }
   const Json none;
+  TRY(refuse_partial_rotation(reader));
   const ConfigReader scaling(object != nullptr ? *object : none, reader.name() + ": " + key);
+  TRY(refuse_partial_rotation(scaling));
   rope.theta = TRY(newer ? scaling.positive("rope_theta") : reader.positive("rope_theta"));
   rope.scaling = TRY(read_rope_scaling(scaling));
   return rope;
@@ -128,7 +147,7 @@ Result<DecoderConfig> read_decoder_config(const ConfigReader& reader) {
   config.max_positions = TRY(reader.integer("max_position_embeddings"));
   config.rms_norm_epsilon = static_cast<float>(TRY(reader.positive("rms_norm_eps")));
   config.rope = TRY(read_rope_config(reader, config.head_dim));
-  config.windows = TRY(read_windows(reader, config.num_layers));
+  config.windows.assign(static_cast<std::size_t>(config.num_layers), 0);
   config.tied_embeddings = TRY(reader.boolean("tie_word_embeddings", false));
   const std::string activation = TRY(reader.string("hidden_act"));
   if (activation != "silu") {

@@ -55,22 +55,50 @@ Status copy_integers(const GgufFile& file, const std::string& prefix, Json& conf
   return {};
 }
 
+/// Refuses heads whose values are narrower than their keys, or of which a part is rotated.
+Status check_head_sizes(const GgufFile& file, const std::string& prefix, const Json& config) {
+  const std::int64_t heads = TRY(file.get_integer(prefix + "attention.head_count"));
+  const std::int64_t hidden = TRY(file.get_integer(prefix + "embedding_length"));
+  const Json* given = config.find("head_dim");
+  std::int64_t head_dim = given != nullptr ? given->to_int64().value_or(0) : 0;
+  if (head_dim <= 0 && heads > 0) {
+    head_dim = hidden / heads;
+  }
+  for (const char* key : {"attention.value_length", "rope.dimension_count"}) {
+    if (!file.contains(prefix + key)) {
+      continue;
+    }
+    const std::int64_t size = TRY(file.get_integer(prefix + key));
+    if (size != head_dim) {
+      return unimplemented(file.name() + ": " + prefix + key + " is " + std::to_string(size) +
+                               ", but a head has " + std::to_string(head_dim) + " channels",
+                           "godwit computes models in which all of these are equal");
+    }
+  }
+  return {};
+}
+
 /// GGUF names rope scalings of its own; llama3's is stored as factors in rope_freqs.weight.
 Status copy_rope(const GgufFile& file, const std::string& prefix, Json& config) {
   const std::string base = prefix + "rope.freq_base";
   config.set("rope_theta", file.contains(base) ? TRY(file.get_number(base)) : 10000.0);
-  const std::string type = prefix + "rope.scaling.type";
-  if (!file.contains(type)) {
-    return {};
+  // Older files give the factor under another name, and one without a type means linear.
+  std::string factor = prefix + "rope.scaling.factor";
+  if (!file.contains(factor)) {
+    factor = prefix + "rope.scale_linear";
   }
-  const std::string_view name = TRY(file.get_string(type));
+  const std::string type = prefix + "rope.scaling.type";
+  std::string_view name = file.contains(factor) ? "linear" : "none";
+  if (file.contains(type)) {
+    name = TRY(file.get_string(type));
+  }
   if (name == "none") {
     return {};
   }
   Json scaling;
   scaling.set("rope_type", name);
-  if (file.contains(prefix + "rope.scaling.factor")) {
-    scaling.set("factor", TRY(file.get_number(prefix + "rope.scaling.factor")));
+  if (file.contains(factor)) {
+    scaling.set("factor", TRY(file.get_number(factor)));
   }
   config.set("rope_scaling", std::move(scaling));
   return {};
@@ -93,6 +121,7 @@ Result<Json> config_from_gguf(const GgufFile& file) {
   config.set("architectures", JsonArray{Json(architecture.architecture)});
   config.set("vocab_size", TRY(vocab_size(file)));
   TRY(copy_integers(file, prefix, config));
+  TRY(check_head_sizes(file, prefix, config));
   config.set("rms_norm_eps", TRY(file.get_number(prefix + "attention.layer_norm_rms_epsilon")));
   TRY(copy_rope(file, prefix, config));
   config.set("rope_interleave", architecture.rope_interleave);

@@ -11,8 +11,6 @@ Result<std::unique_ptr<Model>> create_llama(const Json& json, const std::string&
   config.qkv_bias = attention_bias;
   config.o_bias = attention_bias;
   config.mlp_bias = TRY(reader.boolean("mlp_bias", false));
-  // Llama has no windows, whatever a config that was copied from another family says.
-  config.windows.assign(config.windows.size(), 0);
   return std::unique_ptr<Model>(std::make_unique<Decoder>(std::move(config)));
 }
 

@@ -50,6 +50,13 @@ TEST(ModelConfigTest, EachWrongFieldIsNamed) {
                 {"num_key_value_heads", 3},
                 {"rms_norm_eps", 0.0},
                 {"rms_norm_eps", "1e-6"},
+                {"rms_norm_eps", 1e-60},
+                {"rms_norm_eps", 1e300},
+                {"head_dim", 65538},
+                {"num_hidden_layers", std::int64_t{1} << 62},
+                {"partial_rotary_factor", 0.5},
+                {"use_sliding_window", false},
+                {"max_position_embeddings", std::int64_t{1} << 31},
                 {"hidden_act", "gelu"},
                 {"max_position_embeddings", nullptr},
                 {"layer_types", JsonArray{}},
@@ -85,6 +92,29 @@ TEST(ModelConfigTest, UnknownArchitecturesAreNamedWithTheKnownOnes) {
   config.set("architectures", JsonArray{});
   EXPECT_NE(error_of(config).find("architectures"), std::string::npos);
   EXPECT_FALSE(create_model(Json(), "config.json").ok());
+}
+
+TEST(ModelConfigTest, WindowsFollowHuggingFacesRules) {
+  Json config = config_of("qwen2");
+  const auto windows = [&] {
+    const ConfigReader reader(config, "config.json");
+    return std::move(read_windows(reader, 4)).value();
+  };
+  EXPECT_EQ(windows(), (std::vector<std::int64_t>{0, 0, 16, 16}));
+  config.set("layer_types", nullptr);
+  config.set("max_window_layers", 3);
+  EXPECT_EQ(windows(), (std::vector<std::int64_t>{0, 0, 0, 16}));
+  config.set("max_window_layers", nullptr);
+  EXPECT_NE(error_of(config).find("max_window_layers is null"), std::string::npos);
+  config.set("use_sliding_window", nullptr);
+  EXPECT_EQ(windows(), std::vector<std::int64_t>(4, 0)) << "a window alone switches nothing on";
+}
+
+TEST(ModelConfigTest, LlamaIgnoresTheWindowsOfOtherFamilies) {
+  Json config = config_of("llama_tied");
+  config.set("sliding_window", 0);
+  config.set("layer_types", "none");
+  EXPECT_EQ(error_of(config), "");
 }
 
 }  // namespace

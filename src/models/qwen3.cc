@@ -11,6 +11,7 @@ Result<std::unique_ptr<Model>> create_qwen3(const Json& json, const std::string&
   config.qkv_bias = attention_bias;
   config.o_bias = attention_bias;
   config.qk_norm = true;
+  config.windows = TRY(read_windows(reader, config.num_layers));
   return std::unique_ptr<Model>(std::make_unique<Decoder>(std::move(config)));
 }
 

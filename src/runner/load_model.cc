@@ -17,7 +17,10 @@ Result<Json> read_config(const std::filesystem::path& path, const Checkpoint& ch
   }
   const std::filesystem::path file = path / "config.json";
   const std::string text = TRY(read_file(file, std::size_t{16} << 20));
-  return parse_json(text, file.string(), {.allow_non_finite = true});
+  JsonParseOptions options;
+  options.allow_non_finite = true;
+  options.max_values = 1'000'000;
+  return parse_json(text, file.string(), options);
 }
 
 }  // namespace

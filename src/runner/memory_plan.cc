@@ -1,9 +1,17 @@
 #include "runner/memory_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 namespace godwit {
+namespace {
+
+// Each sequence has a row of the token buffer; more than this is a mistake.
+constexpr std::int64_t kMaxSequences = 65536;
+constexpr std::int64_t kMaxBlocks = std::numeric_limits<std::int32_t>::max();  // As BlockId.
+
+}  // namespace
 
 Result<MemoryPlan> plan_memory(const Model& model, std::size_t weight_bytes,
                                std::size_t available_bytes, const MemoryPlanOptions& options) {
@@ -20,6 +28,10 @@ Result<MemoryPlan> plan_memory(const Model& model, std::size_t weight_bytes,
   if (options.block_size < 1 || options.block_size > 4096) {
     return invalid_argument("block_size is " + std::to_string(options.block_size),
                             "give --block-size from 1 to 4096");
+  }
+  if (options.max_num_seqs < 1 || options.max_num_seqs > kMaxSequences) {
+    return invalid_argument("max_num_seqs is " + std::to_string(options.max_num_seqs),
+                            "give --max-num-seqs from 1 to " + std::to_string(kMaxSequences));
   }
   plan.kv = model.kv_cache_spec();
   plan.kv.element_size = block_bytes(options.kv_dtype);
@@ -40,7 +52,7 @@ Result<MemoryPlan> plan_memory(const Model& model, std::size_t weight_bytes,
             " or more, or --max-model-len " + std::to_string(fitting * options.block_size) +
             " or less");
   }
-  plan.num_blocks = std::min(fitting, one_sequence * options.max_num_seqs);
+  plan.num_blocks = std::min({fitting, one_sequence * options.max_num_seqs, kMaxBlocks});
   plan.kv_cache_bytes = static_cast<std::size_t>(plan.num_blocks) * plan.kv.block_bytes();
   return plan;
 }

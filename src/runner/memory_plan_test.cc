@@ -61,5 +61,45 @@ TEST_F(MemoryPlanTest, LengthsBeyondTheModelAreRefused) {
   EXPECT_FALSE(plan(options, std::size_t{1} << 40).ok());
 }
 
+TEST_F(MemoryPlanTest, CountsOfSequencesAreBounded) {
+  for (const std::int64_t sequences :
+       {std::int64_t{0}, std::int64_t{-1}, std::int64_t{65537}, std::int64_t{1} << 62}) {
+    MemoryPlanOptions options;
+    options.max_num_seqs = sequences;
+    const Result<MemoryPlan> result = plan(options, std::size_t{1} << 40);
+    ASSERT_FALSE(result.ok()) << sequences;
+    EXPECT_NE(result.status().message().find("max_num_seqs"), std::string::npos);
+  }
+}
+
+TEST_F(MemoryPlanTest, BlockIdsStayWithin32Bits) {
+  Json config = files_.config;
+  config.set("max_position_embeddings", (std::int64_t{1} << 31) - 1);
+  const std::unique_ptr<Model> model = std::move(create_model(config, "config.json")).value();
+  MemoryPlanOptions options;
+  options.block_size = 1;
+  options.kv_cache_bytes = std::size_t{1} << 62;
+  const Result<MemoryPlan> result = plan_memory(*model, 0, 0, options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->num_blocks, (std::int64_t{1} << 31) - 1);
+}
+
+TEST_F(MemoryPlanTest, TheLargestGeometryStaysWithin64Bits) {
+  Json config = files_.config;
+  config.set("num_attention_heads", 65536);
+  config.set("num_key_value_heads", 65536);
+  config.set("head_dim", 65536);
+  config.set("num_hidden_layers", 4096);
+  const std::unique_ptr<Model> model = std::move(create_model(config, "config.json")).value();
+  MemoryPlanOptions options;
+  options.block_size = 4096;
+  options.kv_dtype = DType::kF32;
+  const Result<MemoryPlan> result = plan_memory(*model, 0, std::size_t{1} << 40, options);
+  ASSERT_FALSE(result.ok());
+  // 2 halves of 4096 layers, 65536 heads, 4096 tokens, 65536 channels and 4 bytes.
+  EXPECT_NE(result.status().message().find(std::to_string(std::size_t{1} << 59)),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace godwit

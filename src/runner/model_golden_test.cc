@@ -1,12 +1,11 @@
 // Every dense fixture against the numbers that Hugging Face's code gave.
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
+#include "runner/testing/golden.h"
 #include "runner/testing/model_harness.h"
 #include "support/fixtures.h"
 #include "weights/safetensors.h"
@@ -27,29 +26,9 @@ std::vector<float> golden_tensor(const fs::path& fixture, std::string_view name)
   return values;
 }
 
-std::vector<TokenId> to_ids(const Json& list) {
-  std::vector<TokenId> ids;
-  for (const Json& id : list.as_array()) {
-    ids.push_back(static_cast<TokenId>(*id.to_int64()));
-  }
-  return ids;
-}
-
-double log_sum_exp(const std::vector<float>& logits) {
-  double largest = -INFINITY;
-  for (const float logit : logits) {
-    largest = std::max<double>(largest, logit);
-  }
-  double sum = 0.0;
-  for (const float logit : logits) {
-    sum += std::exp(logit - largest);
-  }
-  return largest + std::log(sum);
-}
-
-TokenId argmax(const std::vector<float>& logits) {
-  return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
+using test::argmax;
+using test::logprob;
+using test::to_ids;
 
 /// A copy of a fixture whose config.json is its config.v4.json.
 class ConfigVariant {
@@ -108,8 +87,8 @@ TEST_P(ModelGoldenTest, LogitsLogprobsAndGreedyTokensEqualHuggingFace) {
     const JsonArray& next = prompts[p].find("next_logprobs")->as_array();
     ASSERT_EQ(next.size() + 1, ids.size());
     for (std::size_t i = 0; i < next.size(); ++i) {
-      const double logprob = rows[i][static_cast<std::size_t>(ids[i + 1])] - log_sum_exp(rows[i]);
-      ASSERT_NEAR(logprob, next[i].as_double(), tolerance) << "prompt " << p << " token " << i;
+      ASSERT_NEAR(logprob(rows[i], ids[i + 1]), next[i].as_double(), tolerance)
+          << "prompt " << p << " token " << i;
     }
     // Greedy decoding along the golden tokens, compared where the margin makes the choice certain.
     const std::vector<TokenId> greedy = to_ids(*prompts[p].find("greedy_ids"));

@@ -78,14 +78,15 @@ Status Scheduler::add(SequenceSpec spec) {
   if (prompt_len == 0) {
     return invalid_argument("the prompt has no tokens", "Send at least one.");
   }
-  if (prompt_len > options_.max_model_len - 1) {
-    return invalid_argument(
-        "the prompt has " + std::to_string(prompt_len) + " tokens, but at most " +
-            std::to_string(options_.max_model_len - 1) +
-            " leave room for an answer in max_model_len " + std::to_string(options_.max_model_len),
-        "Shorten the prompt.");
-  }
   TRY(check_at_least("max_tokens", spec.sampling.max_tokens, 0));
+  const std::int64_t longest = options_.max_model_len - (spec.sampling.max_tokens == 0 ? 0 : 1);
+  if (prompt_len > longest) {
+    return invalid_argument("the prompt has " + std::to_string(prompt_len) +
+                                " tokens, but at most " + std::to_string(longest) +
+                                " fit into max_model_len " +
+                                std::to_string(options_.max_model_len) + " with an answer",
+                            "Shorten the prompt.");
+  }
 
   auto sequence = std::make_unique<Sequence>();
   sequence->id = spec.id;

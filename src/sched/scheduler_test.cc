@@ -296,6 +296,18 @@ TEST(Scheduler, MaxTokensZeroComputesThePromptAndEnds) {
   EXPECT_EQ(updates[0].finish_reason, FinishReason::kLength);
 }
 
+TEST(Scheduler, APromptWithoutOutputMayFillTheWholeContext) {
+  Rig rig(small_options());
+  EXPECT_FALSE(rig.scheduler.add(make_spec(1, count_up(64), 1)).ok());
+  EXPECT_FALSE(rig.scheduler.add(make_spec(1, count_up(65), 0)).ok());
+  ASSERT_TRUE(rig.scheduler.add(make_spec(1, count_up(64), 0)).ok());
+  for (int step = 0; step < 4; ++step) {
+    rig.schedule();
+    rig.settle();
+  }
+  EXPECT_FALSE(rig.scheduler.has_sequences());
+}
+
 TEST(Scheduler, StopTokenIsReported) {
   Rig rig(small_options());
   const TokenId second = expected_output(count_up(6), 2)[1];

@@ -100,18 +100,19 @@ class ChatStream final : public Answer {
       : options_(std::move(options)),
         head_(head_of(options_, "chat.completion.chunk")),
         exchange_(exchange),
-        output_tokens_(static_cast<std::size_t>(options_.fields.n), 0) {
+        outputs_(static_cast<std::size_t>(options_.fields.n)) {
     usage_.prompt_tokens = static_cast<std::int64_t>(options_.prompt.size());
   }
 
   void start() override { start_events(exchange_); }
 
   void add(std::size_t /*prompt*/, Delta delta) override {
-    if (!std::exchange(opened_, true)) {
-      open();
+    Output& output = outputs_[static_cast<std::size_t>(delta.index)];
+    if (!std::exchange(output.opened, true)) {
+      open(delta.index);
     }
     const auto count = static_cast<std::int64_t>(delta.token_ids.size());
-    output_tokens_[static_cast<std::size_t>(delta.index)] += count;
+    output.tokens += count;
     usage_.completion_tokens += count;
     usage_.cached_tokens = std::max(usage_.cached_tokens, delta.cached_tokens);
     const bool shows_tokens = options_.logprobs || options_.fields.return_token_ids;
@@ -135,27 +136,26 @@ class ChatStream final : public Answer {
 
   void finish() override {
     if (options_.fields.include_usage) {
-      Json chunk = answer_body(head_, {});
-      chunk.set("usage", usage_body(usage_));
-      send(exchange_, chunk);
+      send_usage(exchange_, head_, usage_);
     }
     send_done(exchange_);
   }
 
-  void fail(const Status& failure) override {
-    send(exchange_, error_body(failure));
-    send_done(exchange_);
-  }
+  void fail(const Status& failure) override { send_failure(exchange_, failure); }
 
  private:
-  /// Sends each output's first chunk, which names the role.
-  void open() {
-    for (std::int32_t i = 0; i < options_.fields.n; ++i) {
-      send_choice(i, choice_of(i, JsonObject{{"role", options_.role}, {"content", ""}}),
-                  options_.fields.return_token_ids);
-      if (!options_.echoed.empty()) {
-        send_choice(i, choice_of(i, JsonObject{{"content", options_.echoed}}));
-      }
+  struct Output {
+    std::int64_t tokens = 0;
+    bool opened = false;
+  };
+
+  /// Sends an output's first chunk, which names the role. Not for all outputs at once: thousands of
+  /// chunks would count as a client that does not read.
+  void open(std::int32_t index) {
+    send_choice(index, choice_of(index, JsonObject{{"role", options_.role}, {"content", ""}}),
+                options_.fields.return_token_ids);
+    if (!options_.echoed.empty()) {
+      send_choice(index, choice_of(index, JsonObject{{"content", options_.echoed}}));
     }
   }
 
@@ -171,7 +171,7 @@ class ChatStream final : public Answer {
     if (options_.fields.continuous_usage) {
       chunk.set("usage",
                 usage_body({.prompt_tokens = usage_.prompt_tokens,
-                            .completion_tokens = output_tokens_[static_cast<std::size_t>(index)],
+                            .completion_tokens = outputs_[static_cast<std::size_t>(index)].tokens,
                             .cached_tokens = usage_.cached_tokens}));
     } else if (options_.fields.include_usage) {
       chunk.set("usage", nullptr);
@@ -185,9 +185,8 @@ class ChatStream final : public Answer {
   ChatAnswerOptions options_;
   AnswerHead head_;
   Exchange& exchange_;
-  std::vector<std::int64_t> output_tokens_;
+  std::vector<Output> outputs_;
   Usage usage_;
-  bool opened_ = false;
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "server/chat_prompt.h"
 
-#include <ctime>
 #include <utility>
 
 #include "text/chat_template.h"
 #include "text/jinja/error.h"
+#include "text/local_time.h"
 #include "text/tokenizer.h"
 
 namespace godwit {
@@ -128,18 +128,6 @@ Status read_steering(FieldReader& fields, ChatInput& input) {
     return wrong_kind("chat_template_kwargs", "an object", *input.variables);
   }
   return fields.refuse_unless("chat_template", nullptr);
-}
-
-jinja::LocalTime local_time(std::int64_t unix_seconds) {
-  const auto seconds = static_cast<std::time_t>(unix_seconds);
-  std::tm parts{};
-  localtime_r(&seconds, &parts);
-  return {.year = parts.tm_year + 1900,
-          .month = parts.tm_mon + 1,
-          .day = parts.tm_mday,
-          .hour = parts.tm_hour,
-          .minute = parts.tm_min,
-          .second = parts.tm_sec};
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct Choice {
   std::string text;
   std::vector<TokenId> token_ids;
   std::int64_t tokens = 0;
+  std::int64_t cached_tokens = 0;
   bool opened = false;
   Delta end;
 };
@@ -44,6 +45,8 @@ class CompletionAnswer : public Answer {
     if (delta.index == 0 && !choice(prompt, 0).opened) {
       usage_.cached_tokens += delta.cached_tokens;
     }
+    Choice& output = choice(prompt, delta.index);
+    output.cached_tokens = std::max(output.cached_tokens, delta.cached_tokens);
     // The prompt's log probabilities come with output 0; with echo all outputs begin with them.
     if (echoes_logprobs() && delta.index != 0 && !prompt_logprobs_[prompt]) {
       waiting_[prompt].push_back(std::move(delta));
@@ -147,17 +150,12 @@ class CompletionStream final : public CompletionAnswer {
 
   void finish() override {
     if (options_.fields.include_usage) {
-      Json chunk = answer_body(head_, {});
-      chunk.set("usage", usage_body(usage_));
-      send(exchange_, chunk);
+      send_usage(exchange_, head_, usage_);
     }
     send_done(exchange_);
   }
 
-  void fail(const Status& failure) override {
-    send(exchange_, error_body(failure));
-    send_done(exchange_);
-  }
+  void fail(const Status& failure) override { send_failure(exchange_, failure); }
 
  private:
   void take(std::size_t prompt, Delta delta) override {
@@ -190,7 +188,8 @@ class CompletionStream final : public CompletionAnswer {
     if (options_.fields.continuous_usage) {
       chunk.set("usage", usage_body({.prompt_tokens = static_cast<std::int64_t>(
                                          options_.prompts[prompt].ids.size()),
-                                     .completion_tokens = output.tokens}));
+                                     .completion_tokens = output.tokens,
+                                     .cached_tokens = output.cached_tokens}));
     } else if (options_.fields.include_usage) {
       chunk.set("usage", nullptr);
     }

@@ -23,10 +23,14 @@ std::optional<int> hex_digit(char c) {
 
 }  // namespace
 
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
 const std::string* HttpRequest::header(std::string_view name) const {
   for (const HttpHeader& header : headers) {
-    if (std::equal(header.name.begin(), header.name.end(), name.begin(), name.end(),
-                   [](char a, char b) { return lower(a) == lower(b); })) {
+    if (equal_ignoring_case(header.name, name)) {
       return &header.value;
     }
   }
@@ -35,6 +39,11 @@ const std::string* HttpRequest::header(std::string_view name) const {
 
 std::string decode_path(std::string_view target) {
   target = target.substr(0, target.find_first_of("?#"));
+  constexpr std::string_view kScheme = "http://";  // A client that takes us for a proxy names us.
+  if (target.starts_with(kScheme)) {
+    const std::size_t slash = target.find('/', kScheme.size());
+    target = slash == std::string_view::npos ? "/" : target.substr(slash);
+  }
   std::string path;
   path.reserve(target.size());
   for (std::size_t i = 0; i < target.size(); ++i) {

@@ -33,7 +33,11 @@ struct HttpResponse {
   std::string body = {};
 };
 
-/// Splits a request's target into the path, percent-decoded, and drops the query.
+/// Compares ASCII texts such as header names.
+bool equal_ignoring_case(std::string_view a, std::string_view b);
+
+/// Takes the path, percent-decoded, out of a request's target: drops the query, and the scheme and
+/// host of an absolute target.
 std::string decode_path(std::string_view target);
 
 /// One request and the way back to its client. A handler answers it once: with respond(), or with

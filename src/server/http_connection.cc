@@ -164,7 +164,12 @@ void HttpConnection::start(bool refuse) {
 void HttpConnection::drain() {
   keep_alive_ = false;
   draining_ = true;
-  if (!busy_ && !writing_ && !parser_) {
+  if (busy_ || writing_) {
+    return;
+  }
+  if (parser_) {  // Whatever it is going to ask, nothing new is taken.
+    reject(503, "the server is shutting down");
+  } else {
     close();
   }
 }
@@ -240,8 +245,8 @@ void HttpConnection::parse() {
       reject_malformed(error);
       return;
     }
-    if (!had_header && parser_->is_header_done()) {
-      on_header();
+    if (!had_header && parser_->is_header_done() && !on_header()) {
+      return;
     }
     if (parser_->is_done()) {
       dispatch();
@@ -253,7 +258,12 @@ void HttpConnection::parse() {
   }
 }
 
-void HttpConnection::on_header() {
+bool HttpConnection::on_header() {
+  // Where a body in a foreign coding ends is not known; what follows could be taken for a request.
+  if (parser_->get().count(http::field::transfer_encoding) > 0 && !parser_->chunked()) {
+    reject(501, "the only transfer encoding here is chunked");
+    return false;
+  }
   expect_within(shared_.options.read_timeout * 10);
   const auto expect = parser_->get().find(http::field::expect);
   if (expect != parser_->get().end() && !parser_->is_done() &&
@@ -261,6 +271,7 @@ void HttpConnection::on_header() {
     interim_ = true;
     send("HTTP/1.1 100 Continue\r\n\r\n");
   }
+  return true;
 }
 
 void HttpConnection::reject_malformed(error_code error) {

@@ -54,7 +54,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   void start(bool refuse);
 
-  /// Closes at once when idle, after the running exchange otherwise.
+  /// Closes after the running exchange; without one at once, and a request that has come in part is
+  /// refused.
   void drain();
 
   /// The client is gone, or is given up: tells the exchange and closes.
@@ -75,7 +76,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   /// Feeds what has arrived to the parser, until a request is complete. Requests that arrive while
   /// one is answered stay in the buffer.
   void parse();
-  void on_header();
+  /// Returns false when the head is refused.
+  bool on_header();
   void reject_malformed(boost::system::error_code error);
 
   /// Answers what never became a request, and closes.

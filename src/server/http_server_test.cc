@@ -152,6 +152,17 @@ TEST(HttpServer, RefusesHeadsThatAreTooLargeAndWhatIsNoHttp) {
   EXPECT_TRUE(client.read_to_end().starts_with("HTTP/1.1 400 "));
 }
 
+TEST(HttpServer, RefusesABodyWhoseEndItCannotKnow) {
+  const Running running(&echo);
+  RawClient client(running.port());
+  client.send(
+      "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n"
+      "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n");
+  const std::string all = client.read_to_end();
+  EXPECT_TRUE(all.starts_with("HTTP/1.1 501 ")) << all;
+  EXPECT_FALSE(has(all, "/hidden")) << all;
+}
+
 TEST(HttpServer, GivesUpOnAClientThatNeverEndsItsRequest) {
   const Running running(&echo, {.read_timeout = milliseconds(50)});
   RawClient client(running.port());
@@ -283,6 +294,20 @@ TEST(HttpServer, StopLetsARunningExchangeFinish) {
   stopping.join();
 }
 
+TEST(HttpServer, StopDoesNotWaitForARequestThatHasComeInPart) {
+  Running running(&echo);
+  RawClient client(running.port());
+  client.send(
+      "GET /1 HTTP/1.1\r\nHost: x\r\n\r\nPOST /2 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+      "Content-Length: 5\r\n\r\n");
+  EXPECT_TRUE(client.read_response().ends_with("GET /1 "));
+  client.read_until("100 Continue\r\n\r\n");  // The second head was read.
+  std::thread stopping([&] { running.server->stop(seconds(3600)); });
+  EXPECT_TRUE(client.read_to_end().starts_with("HTTP/1.1 503 "));
+  client.close();
+  stopping.join();
+}
+
 TEST(HttpServer, StopDropsWhatIsNotFinishedInTime) {
   Holder holder;
   Running running([&](std::shared_ptr<Exchange> exchange) { holder(std::move(exchange)); });
@@ -319,6 +344,8 @@ TEST(DecodePath, DropsTheQueryAndDecodes) {
   EXPECT_EQ(decode_path("/v1/models/a%2Fb?x=%20"), "/v1/models/a/b");
   EXPECT_EQ(decode_path("/%zz%2"), "/%zz%2");
   EXPECT_EQ(decode_path(""), "");
+  EXPECT_EQ(decode_path("http://host:8000/v1/models?x"), "/v1/models");
+  EXPECT_EQ(decode_path("http://host"), "/");
 }
 
 }  // namespace

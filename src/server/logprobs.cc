@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 namespace godwit {
 namespace {
@@ -71,11 +72,22 @@ void CompletionLogprobs::add(std::span<const TokenLogprob> tokens) {
     logprobs_.emplace_back(finite(token.logprob));
     Json top{JsonObject()};
     for (const auto& [id, logprob] : token.top) {
-      top.set(writer_.text(id), finite(logprob));
+      const std::string key = key_of(id);
+      if (top.find(key) == nullptr) {
+        top.set(key, finite(logprob));
+      }
     }
-    top.set(writer_.text(token.token), finite(token.logprob));
+    top.set(key_of(token.token), finite(token.logprob));
     tops_.push_back(std::move(top));
   }
+}
+
+/// As it will be written: tokens that are parts of characters become the same key, the likeliest of
+/// which is kept.
+std::string CompletionLogprobs::key_of(TokenId token) const {
+  std::string key;
+  append_well_formed(key, writer_.text(token));
+  return key;
 }
 
 Json CompletionLogprobs::take() {

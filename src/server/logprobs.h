@@ -40,6 +40,7 @@ class CompletionLogprobs {
 
  private:
   void add_token(TokenId token);
+  [[nodiscard]] std::string key_of(TokenId token) const;
 
   TokenWriter writer_;
   std::int64_t offset_ = 0;

@@ -84,9 +84,9 @@ TEST(Chat, SeveralOutputsInterleaveUnderTheirIndices) {
   api.engine->play(0, 1, "B", FinishReason::kLength);
   const auto events = exchange->events();
   ASSERT_EQ(events.size(), 5U);
-  EXPECT_EQ(at(events[0], "choices.0.index"), Json(0));
+  EXPECT_EQ(at(events[0], "choices.0.index"), Json(1));
   EXPECT_EQ(at(events[1], "choices.0.index"), Json(1));
-  EXPECT_EQ(at(events[2], "choices.0.index"), Json(1));
+  EXPECT_EQ(at(events[2], "choices.0.index"), Json(0));
   EXPECT_EQ(at(events[3], "choices.0.index"), Json(0));
   EXPECT_EQ(at(events[4], "choices.0.finish_reason"), Json("length"));
 
@@ -95,6 +95,21 @@ TEST(Chat, SeveralOutputsInterleaveUnderTheirIndices) {
   api.engine->play(1, 0, "a", FinishReason::kStop);
   EXPECT_EQ(at(body->json(), "choices.0.message.content"), Json("a"));
   EXPECT_EQ(at(body->json(), "choices.1.message.content"), Json("b"));
+}
+
+TEST(Chat, AnOutputsRoleComesWithItsOwnFirstText) {
+  Api api;
+  const auto exchange = api.chat(with(R"("stream":true,"n":16384)"));
+  api.engine->play(0, 7, "a", std::nullopt);
+  api.engine->play(0, 7, "b", std::nullopt);
+  api.engine->play(0, 2, "c", std::nullopt);
+  const std::vector<Json> events = exchange->events();
+  ASSERT_EQ(events.size(), 5U);
+  EXPECT_EQ(at(events[0], "choices.0.index"), Json(7));
+  EXPECT_EQ(at(events[0], "choices.0.delta.role"), Json("assistant"));
+  EXPECT_EQ(at(events[2], "choices.0.delta.content"), Json("b"));
+  EXPECT_EQ(at(events[3], "choices.0.index"), Json(2));
+  EXPECT_EQ(at(events[3], "choices.0.delta.role"), Json("assistant"));
 }
 
 TEST(Chat, StopReasonSaysWhatEndedTheOutput) {

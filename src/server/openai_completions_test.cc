@@ -82,6 +82,23 @@ TEST(Completions, LogprobsInTheLegacyForm) {
   EXPECT_EQ(at(logprobs, "top_logprobs.2"), Json(JsonObject{{"y", -0.5}, {"z", -3.0}}));
 }
 
+TEST(Completions, PartsOfCharactersShareAKeyOfTopLogprobs) {
+  Api api;
+  const auto exchange = api.complete(R"({"prompt":"q","logprobs":3})");
+  Delta delta;
+  delta.token_ids = {0xE4};
+  delta.logprobs = {{.token = 0xE4,
+                     .logprob = -3.0F,
+                     .rank = 4,
+                     .top = {{0xE2, -0.5F}, {65, -1.0F}, {0xE3, -2.0F}}}};
+  delta.finish_reason = FinishReason::kLength;
+  api.engine->sinks[0](delta);
+  EXPECT_EQ(at(exchange->json(), "choices.0.logprobs.top_logprobs.0"),
+            Json(JsonObject{{"\xEF\xBF\xBD", -3.0}, {"A", -1.0}}));
+  const std::string& body = exchange->response.body;
+  EXPECT_EQ(body.find("\"\xEF\xBF\xBD\":"), body.rfind("\"\xEF\xBF\xBD\":"));
+}
+
 TEST(Completions, EchoWithLogprobsBeginsWithThePrompt) {
   for (const bool stream : {false, true}) {
     Api api;

@@ -220,9 +220,9 @@ Result<GenerationFields> read_generation_fields(FieldReader& fields, const HttpR
 Result<Request> make_request(const GenerationFields& fields, std::vector<TokenId> prompt,
                              std::int64_t default_max_tokens, const ServedModel& model) {
   const auto length = static_cast<std::int64_t>(prompt.size());
-  const std::string context = "This model's context is " + std::to_string(model.max_model_len) +
-                              " tokens long, and the request has " + std::to_string(length) +
-                              " input tokens";
+  const std::string context =
+      "This model's maximum context length is " + std::to_string(model.max_model_len) +
+      " tokens, and the request has " + std::to_string(length) + " input tokens";
   if (length == 0) {
     return invalid_argument("prompt holds no tokens", "give at least one");
   }

@@ -118,13 +118,17 @@ bool ApiKeys::admits(const HttpRequest& request) const {
   if (digests_.empty()) {
     return true;
   }
-  constexpr std::string_view kScheme = "Bearer ";
   const std::string* header = request.header("authorization");
-  if (header == nullptr || !header->starts_with(kScheme)) {
+  if (header == nullptr) {
     return false;
   }
-  const Sha256Digest shown =
-      sha256(std::as_bytes(std::span(std::string_view(*header).substr(kScheme.size()))));
+  std::string_view key = *header;
+  const std::string_view scheme = key.substr(0, key.find(' '));
+  if (!equal_ignoring_case(scheme, "bearer")) {
+    return false;
+  }
+  key.remove_prefix(std::min(key.find_first_not_of(' ', scheme.size()), key.size()));
+  const Sha256Digest shown = sha256(std::as_bytes(std::span(key)));
   return std::find(digests_.begin(), digests_.end(), shown) != digests_.end();
 }
 

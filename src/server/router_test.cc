@@ -76,6 +76,12 @@ TEST(Router, AsksForAKeyWhereTokensAreSpent) {
             401);
   EXPECT_EQ(api.ask("GET", "/v1/models", "", {{"authorization", "Bearer second"}})->response.status,
             200);
+  EXPECT_EQ(api.ask("GET", "/v1/models", "", {{"Authorization", "bearer  first"}})->response.status,
+            200);
+  for (const char* wrong : {"Bearer", "Bearer ", "first", "Basic first", "Bearer first second"}) {
+    EXPECT_EQ(api.ask("GET", "/v1/models", "", {{"Authorization", wrong}})->response.status, 401)
+        << wrong;
+  }
   EXPECT_EQ(api.ask("GET", "/health")->response.status, 200);
 }
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "server/error_body.h"
+
 namespace godwit {
 
 void start_events(Exchange& exchange) {
@@ -15,9 +17,20 @@ void send(Exchange& exchange, const Json& event) {
   exchange.write("data: " + to_json(event) + "\n\n");
 }
 
+void send_usage(Exchange& exchange, const AnswerHead& head, const Usage& usage) {
+  Json event = answer_body(head, {});
+  event.set("usage", usage_body(usage));
+  send(exchange, event);
+}
+
 void send_done(Exchange& exchange) {
   exchange.write("data: [DONE]\n\n");
   exchange.finish();
+}
+
+void send_failure(Exchange& exchange, const Status& failure) {
+  send(exchange, error_body(failure));
+  send_done(exchange);
 }
 
 }  // namespace godwit

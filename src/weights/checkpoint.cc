@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kSingleFile = "model.safetensors";
 constexpr std::string_view kIndexFile = "model.safetensors.index.json";
 constexpr std::size_t kMaxIndexBytes = 100'000'000;
+constexpr std::size_t kMaxIndexValues = 2'000'000;
 
 bool is_present(const std::filesystem::path& path) {
   std::error_code ignored;
@@ -30,6 +31,7 @@ Result<std::vector<IndexEntry>> read_index(const std::filesystem::path& index) {
   const std::string text = TRY(read_file(index, kMaxIndexBytes));
   JsonParseOptions options;
   options.unique_keys = true;
+  options.max_values = kMaxIndexValues;
   const Json json = TRY(parse_json(text, index.string(), options));
   const Json* map = json.find("weight_map");
   if (map == nullptr || !map->is_object() || map->as_object().empty()) {

@@ -20,6 +20,9 @@ constexpr std::uint64_t kDefaultAlignment = 32;
 constexpr std::uint64_t kMaxAlignment = 1U << 20U;
 constexpr std::uint32_t kMaxDimensions = 4;
 constexpr int kMaxArrayDepth = 4;
+// No real model comes near; a description of few bytes takes many times as much memory.
+constexpr std::uint64_t kMaxMetadata = 1'000'000;
+constexpr std::uint64_t kMaxTensors = 1'000'000;
 // The fewest bytes that one of each can take, by which a count is checked before it is believed.
 constexpr std::uint64_t kMinMetadataBytes = 8 + 4 + 1;
 constexpr std::uint64_t kMinTensorBytes = 8 + 4 + 4 + 8;
@@ -163,6 +166,10 @@ class GgufParser {
     }
     tensor_count_ = TRY(number<std::uint64_t>());
     metadata_count_ = TRY(number<std::uint64_t>());
+    if (metadata_count_ > kMaxMetadata || tensor_count_ > kMaxTensors) {
+      return failure("announces " + std::to_string(metadata_count_) + " metadata entries and " +
+                     std::to_string(tensor_count_) + " tensors, more than a million");
+    }
     TRY(check_count(metadata_count_, kMinMetadataBytes, "metadata entries"));
     return check_count(tensor_count_, kMinTensorBytes, "tensors");
   }

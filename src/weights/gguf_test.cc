@@ -298,6 +298,8 @@ TEST(Gguf, RefusesBrokenMetadataNamingTheKey) {
       {GgufBuilder(0, 1).number(kHuge).data(32), "metadata entry 0 needs"},
       {GgufBuilder(0, kHuge).data(32), "metadata entries"},
       {GgufBuilder(kHuge, 0).data(32), "tensors"},
+      {GgufBuilder(0, 1'000'001).data(std::size_t{16} << 20U), "more than a million"},
+      {GgufBuilder(1'000'001, 0).data(std::size_t{32} << 20U), "more than a million"},
       {GgufBuilder(0, 2)
            .string("key")
            .number<std::uint32_t>(7)

@@ -17,6 +17,8 @@ constexpr std::size_t kLengthBytes = 8;
 /// The limit of the format's reference implementation.
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
 constexpr std::size_t kMaxRank = 64;
+/// Room for 200,000 tensors; a header of many tiny values would take gigabytes of memory.
+constexpr std::size_t kMaxHeaderValues = 2'000'000;
 
 struct SafetensorsType {
   std::string_view name;
@@ -225,6 +227,7 @@ Result<std::vector<StoredTensor>> parse_safetensors(std::span<const std::byte> b
   const std::string_view text(reinterpret_cast<const char*>(header_bytes.data()), length);
   JsonParseOptions options;
   options.max_depth = 4;
+  options.max_values = kMaxHeaderValues;
   options.unique_keys = true;
   const Json header = TRY(parse_json(text, "the header of " + file, options));
   if (!header.is_object()) {

@@ -187,5 +187,16 @@ TEST(Safetensors, NamesInMessagesAreCutAndCleaned) {
   EXPECT_EQ(shown_name(std::string(500, 'x')), "'" + std::string(120, 'x') + "...'");
 }
 
+TEST(Safetensors, RefusesAHeaderOfMillionsOfValues) {
+  std::string header = R"({"a":[0)";
+  for (int i = 0; i < 2'000'000; ++i) {
+    header += ",0";
+  }
+  header += "]}";
+  const auto tensors = parse_safetensors(bytes_of(safetensors_file(header, 0)), "file");
+  ASSERT_FALSE(tensors.ok());
+  EXPECT_NE(tensors.status().message().find("more than 2000000 values"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace godwit

@@ -99,9 +99,29 @@ Status WeightsReader::check(const StoredTensor& stored, std::span<const std::int
   return {};
 }
 
+Status WeightsReader::skip_copy(std::string_view name, std::string_view original) {
+  const StoredTensor* copy = find(name);
+  const StoredTensor* stored = find(original);
+  if (copy == nullptr || stored == nullptr) {
+    return {};
+  }
+  if (copy->dtype_name != stored->dtype_name || copy->shape != stored->shape ||
+      !std::ranges::equal(copy->data, stored->data)) {
+    return invalid_argument(described(checkpoint_, *copy) + " differs from " +
+                                shown_name(stored->name) + ", but the config says they are tied",
+                            "set tie_word_embeddings to false if both are meant");
+  }
+  mark_read(*copy);
+  return {};
+}
+
+void WeightsReader::mark_read(const StoredTensor& stored) {
+  was_read_[static_cast<std::size_t>(&stored - checkpoint_.tensors().data())] = 1;
+}
+
 Result<Tensor> WeightsReader::place(const StoredTensor& stored,
                                     std::initializer_list<std::int64_t> shape) {
-  was_read_[static_cast<std::size_t>(&stored - checkpoint_.tensors().data())] = 1;
+  mark_read(stored);
   if (device_.reads_host_memory() && is_aligned(stored)) {
     // Kernels take void*; the mapping is read-only, so that a write to a weight faults.
     auto* data = const_cast<std::byte*>(stored.data.data());  // NOLINT(*-const-cast)

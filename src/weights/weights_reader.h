@@ -46,6 +46,10 @@ class WeightsReader {
                                               WeightKind kind = WeightKind::kMatrix);
   [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
 
+  /// Some checkpoints store a tied weight twice. When the checkpoint has `name`, checks that it is
+  /// a copy of `original` and leaves it unread. Errors: kInvalidArgument when the two differ.
+  Status skip_copy(std::string_view name, std::string_view original);
+
   /// A new zeroed tensor of the store, for weights that a model derives from others.
   Result<Tensor> allocate(DType dtype, std::initializer_list<std::int64_t> shape) {
     return store_.allocate(device_, dtype, shape);
@@ -67,6 +71,7 @@ class WeightsReader {
   [[nodiscard]] const StoredTensor* find(std::string_view name) const;
   [[nodiscard]] Status check(const StoredTensor& stored, std::span<const std::int64_t> shape,
                              WeightKind kind) const;
+  void mark_read(const StoredTensor& stored);
   /// Places a checked tensor and marks it as read.
   Result<Tensor> place(const StoredTensor& stored, std::initializer_list<std::int64_t> shape);
 

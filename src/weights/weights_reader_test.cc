@@ -249,5 +249,27 @@ TEST(WeightStore, AllocatesSmallAndLargeTensors) {
   EXPECT_EQ(device.live, 0);
 }
 
+TEST(WeightsReader, SkipsACopyOfATiedWeightAndRefusesAnotherOne) {
+  const TemporaryFolder folder;
+  const std::string header =
+      R"({"lm_head.weight":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+      R"("model.embed_tokens.weight":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})";
+  std::string file = test::safetensors_file(header, 16);
+  folder.write("model.safetensors", file);
+  {
+    Reading reading(folder.path());
+    ASSERT_TRUE(reading.reader->read("model.embed_tokens.weight", {2}).ok());
+    EXPECT_FALSE(reading.reader->finish().ok()) << "lm_head.weight is left over";
+    EXPECT_TRUE(reading.reader->skip_copy("absent", "model.embed_tokens.weight").ok());
+    EXPECT_TRUE(reading.reader->skip_copy("lm_head.weight", "model.embed_tokens.weight").ok());
+    EXPECT_TRUE(reading.reader->finish().ok());
+  }
+  file.back() = 1;
+  folder.write("model.safetensors", file);
+  Reading reading(folder.path());
+  const Status status = reading.reader->skip_copy("lm_head.weight", "model.embed_tokens.weight");
+  EXPECT_NE(status.message().find("'lm_head.weight' differs"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace godwit

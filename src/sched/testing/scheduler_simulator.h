@@ -260,7 +260,8 @@ inline void SchedulerSimulator::add() {
   const std::int64_t room = std::max<std::int64_t>(0, options_.max_model_len - prompt_len);
   const std::int64_t output = std::min(client.spec.sampling.max_tokens, room);
   const std::int64_t positions = prompt_len + std::max<std::int64_t>(0, output - 1);
-  const bool fits = prompt_len < options_.max_model_len &&
+  const std::int64_t least_output = client.spec.sampling.max_tokens == 0 ? 0 : 1;
+  const bool fits = prompt_len + least_output <= options_.max_model_len &&
                     blocks_for(positions, options_.block_size) <= options_.num_blocks;
   const Status status = scheduler_.add(client.spec);
   CHECK(status.ok() == fits);
