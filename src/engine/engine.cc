@@ -62,6 +62,7 @@ struct Engine::Impl {
   std::int64_t note_starts(const ScheduledBatch& batch);
   void count_work(const ScheduledBatch& batch);
   void update_metrics(const ScheduledBatch& batch, std::int64_t prompt_tokens, std::int64_t drawn);
+  void report_load(const SchedulerStats& stats);
   ActiveOutput* find_output(SequenceId id, ActiveRequest** request);
 
   const EngineOptions options;
@@ -282,6 +283,8 @@ void Engine::Impl::close(SequenceId id, FinishReason reason, const Status& error
     return;
   }
   scheduler.finish(id);
+  // No step may follow that would tell: the load must not show a client that has left.
+  report_load(scheduler.stats());
   Delta delta;
   delta.index = static_cast<std::int32_t>(places[id].index);
   output->stream.flush(delta);
@@ -354,12 +357,16 @@ void Engine::Impl::update_metrics(const ScheduledBatch& batch, std::int64_t prom
   step_metrics.prefix_hits = stats.prefix_hits - last_stats.prefix_hits;
   step_metrics.cached_prompt_tokens = step_metrics.prefix_hits;
   metrics.add_step(step_metrics);
-  metrics.set_load(
-      {.running = stats.running, .waiting = stats.waiting, .kv_cache_usage = stats.cache.usage()});
+  report_load(stats);
   last_stats = stats;
   const std::lock_guard lock(mutex);
   counters.preemptions = stats.preemptions;
   counters.prefix_hit_tokens = stats.prefix_hits;
+}
+
+void Engine::Impl::report_load(const SchedulerStats& stats) {
+  metrics.set_load(
+      {.running = stats.running, .waiting = stats.waiting, .kv_cache_usage = stats.cache.usage()});
 }
 
 /// Counts what a step is about to do; afterwards some of its sequences are gone.

@@ -162,6 +162,11 @@ TEST_F(EngineTest, AbortEndsARequestWithinAStepAndFreesItsMemory) {
   first.get_future().wait();
   rig.engine().abort(key);
   EXPECT_EQ(last.get_future().get().finish_reason, FinishReason::kAbort);
+  // Nothing runs any more, and the load says so although no step follows.
+  const std::string exposed = rig.engine().metrics().expose();
+  const std::size_t gauge = exposed.find("\nvllm:num_requests_running{");
+  ASSERT_NE(gauge, std::string::npos);
+  EXPECT_EQ(exposed.substr(exposed.find("} ", gauge) + 2, 2), "0\n");
   rig.engine().abort(key);  // Nothing is left to abort.
   EXPECT_EQ(rig.answer({request({50, 51}, 4)}).front().tokens.size(), 4U);
 }
