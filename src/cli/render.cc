@@ -5,18 +5,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/status.h"
 #include "cli/line_reader.h"
 #include "text/chat_template.h"
 #include "text/chat_template_files.h"
 #include "text/jinja/error.h"
+#include "text/local_time.h"
 
 namespace godwit {
 namespace {
@@ -82,13 +83,16 @@ Result<std::pair<std::string, std::string>> parse_variable(const std::string& te
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
+void override_tokens(SpecialTokens& tokens, const SpecialTokens& variables) {
+  for (const auto& [name, value] : variables) {
+    std::erase_if(tokens, [&](const auto& token) { return token.first == name; });
+    tokens.emplace_back(name, value);
+  }
+}
+
 Result<jinja::LocalTime> parse_time(const std::string& text) {
   if (text.empty()) {
-    const std::time_t seconds = std::time(nullptr);
-    std::tm local = {};
-    localtime_r(&seconds, &local);
-    return jinja::LocalTime{local.tm_year + 1900, local.tm_mon + 1, local.tm_mday,
-                            local.tm_hour,        local.tm_min,     local.tm_sec};
+    return local_time(SystemClock().unix_seconds());
   }
   constexpr std::string_view kForm = "dddd-dd-dd dd:dd:dd";
   std::array<int, 6> fields = {};
@@ -142,10 +146,7 @@ Status run_render(const RenderCommand& command, std::FILE* in, std::FILE* out) {
   if (!files.source) {
     return not_found(command.path + " has no chat template", "name a .jinja file");
   }
-  for (const auto& [name, value] : command.variables) {
-    std::erase_if(files.tokens, [&](const auto& token) { return token.first == name; });
-    files.tokens.emplace_back(name, value);
-  }
+  override_tokens(files.tokens, command.variables);
   const ChatTemplate chat_template =
       TRY(ChatTemplate::create(*files.source, std::move(files.tokens), files.tool_source));
   return render_lines(chat_template, now, in, out);

@@ -22,6 +22,9 @@ struct RenderCommand {
 /// Splits "NAME=VALUE". Errors: kInvalidArgument.
 Result<std::pair<std::string, std::string>> parse_variable(const std::string& text);
 
+/// Puts variables in the place of the tokens of the same names.
+void override_tokens(SpecialTokens& tokens, const SpecialTokens& variables);
+
 /// Reads "2025-03-14 15:09:26"; the system's local time when `text` is empty.
 /// Errors: kInvalidArgument.
 Result<jinja::LocalTime> parse_time(const std::string& text);

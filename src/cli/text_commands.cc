@@ -17,7 +17,7 @@ Status render_gguf(const RenderCommand& command) {
     return not_found(command.path + " holds no chat template");
   }
   SpecialTokens tokens = gguf_special_tokens(file);
-  tokens.insert(tokens.end(), command.variables.begin(), command.variables.end());
+  override_tokens(tokens, command.variables);
   const ChatTemplate chat_template = TRY(ChatTemplate::create(*source, std::move(tokens)));
   return render_lines(chat_template, TRY(parse_time(command.now)), stdin, stdout);
 }
