@@ -80,6 +80,9 @@ class RankedVocabulary {
     BpeModel model(std::move(vocabulary_), std::move(options));
     model.add_merges_by_rank(ranks_);
     std::vector<AddedToken> listed = TRY(config_added_tokens(config));
+    for (AddedToken& token : listed) {
+      token.special = true;  // tiktoken knows no other added tokens
+    }
     Result<AddedTokens> tokens =
         AddedTokens::create(merge_added_tokens(std::move(added), std::move(listed)), Normalizer());
     if (!tokens.ok()) {
