@@ -40,6 +40,7 @@ struct SentencePieceModel {
   std::string_view charsmap;  ///< See charsmap.h; may be empty.
   std::optional<TokenId> bos_id;
   std::optional<TokenId> eos_id;
+  std::string_view unknown_text = " \xE2\x81\x87 ";  ///< What the unknown piece reads as.
   bool add_bos = false;
   bool add_eos = false;
 };

@@ -81,6 +81,9 @@ Status read_trainer(std::string_view message, SentencePieceModel& model) {
       case 42:
         model.eos_id = id_of(field);
         break;
+      case 44:
+        model.unknown_text = field.bytes;
+        break;
       default:
         break;
     }
@@ -130,6 +133,9 @@ Result<SentencePieceModel> parse_sentencepiece(std::string_view bytes) {
     return id && static_cast<std::size_t>(*id) < model.pieces.size() &&
            model.pieces[static_cast<std::size_t>(*id)].type == SentencePieceType::kControl;
   };
+  if (!is_well_formed_utf8(model.unknown_text)) {
+    return bad("the unknown piece's text is no UTF-8");
+  }
   model.bos_id = is_control(model.bos_id) ? model.bos_id : std::nullopt;
   model.eos_id = is_control(model.eos_id) ? model.eos_id : std::nullopt;
   model.add_bos = model.bos_id.has_value();

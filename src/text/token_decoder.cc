@@ -160,7 +160,7 @@ Tokens apply_step(const SentencePieceDecoder& step, const Tokens& tokens) {
     append_characters(text, run);
     run.clear();
     if (token == step.unknown) {
-      text.append(" \xE2\x81\x87 ");
+      text.append(step.unknown_text);
       continue;
     }
     std::string_view rest = token;

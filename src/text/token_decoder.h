@@ -41,9 +41,10 @@ struct WordPieceDecoder {
 };
 /// What the sentencepiece library does. A run of byte tokens is read character by character.
 struct SentencePieceDecoder {
-  bool strip_first;     ///< Takes off the space that the normaliser put before the text.
-  bool strip_spaces;    ///< Takes off a space of each token until there is text.
-  std::string unknown;  ///< The unknown token, which reads " ⁇ ".
+  bool strip_first;          ///< Takes off the space that the normaliser put before the text.
+  bool strip_spaces;         ///< Takes off a space of each token until there is text.
+  std::string unknown;       ///< The unknown token,
+  std::string unknown_text;  ///< and what it reads as.
 };
 using DecoderStep =
     std::variant<ByteLevelDecoder, ReplaceDecoder, ByteFallbackDecoder, FuseDecoder, StripDecoder,

@@ -149,7 +149,8 @@ Result<Tokenizer> make_sentencepiece_tokenizer(const SentencePieceModel& model,
   const bool add_bos = TRY(config_switch(config, "add_bos_token")).value_or(model.add_bos);
   const bool add_eos = TRY(config_switch(config, "add_eos_token")).value_or(model.add_eos);
   TokenDecoder decoder(SentencePieceDecoder{model.add_dummy_prefix, model.remove_extra_whitespaces,
-                                            std::string(*vocabulary.token(*unknown))});
+                                            std::string(*vocabulary.token(*unknown)),
+                                            std::string(model.unknown_text)});
   return Tokenizer(std::make_unique<const TokenizerParts>(TokenizerParts{
       .added_tokens = std::move(added_tokens),
       .normalizer = std::move(normalizer),
