@@ -37,6 +37,11 @@ TEST(Dense, EmbeddingIsExact) {
         params.out = view(got, DType::kF32, {8, width});
         rig.run(&KernelTable::embedding, params);
         ASSERT_TRUE(same_bits(got, expected)) << isa << " " << to_string(type) << " " << width;
+        params.accumulate = true;
+        rig.run(&KernelTable::embedding, params);
+        params.out = view(expected, DType::kF32, {8, width});
+        oracle.run(&KernelTable::embedding, params);
+        ASSERT_TRUE(same_bits(got, expected)) << isa << " " << to_string(type) << " " << width;
       }
     }
   }

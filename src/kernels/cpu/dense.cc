@@ -62,6 +62,21 @@ void for_pieces(Stream& stream, const Tensor& out, const Task& task) {
 
 Status embedding(const IsaKernels& isa, Stream& stream, const EmbeddingParams& params) {
   const std::int64_t width = params.out.dim(1);
+  if (params.accumulate) {
+    const Workspace::Scope scope(stream.workspace());
+    EmbeddingParams rows = params;
+    rows.accumulate = false;
+    rows.out = TRY(stream.workspace().tensor(DType::kF32, {params.out.dim(0), width}));
+    TRY(embedding(isa, stream, rows));
+    for_pieces(stream, params.out, [&](std::int64_t row, std::int64_t from, std::int64_t count) {
+      const float* added = row_of<float>(rows.out, row) + from;
+      float* out = row_of<float>(params.out, row) + from;
+      for (std::int64_t i = 0; i < count; ++i) {
+        out[i] += added[i];
+      }
+    });
+    return {};
+  }
   split(stream, params.out.dim(0), width, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
       const std::int64_t id = element<std::int32_t>(params.ids, t);

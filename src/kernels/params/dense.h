@@ -15,17 +15,18 @@ enum class Precision : std::uint8_t {
            ///< signed bytes with an f32 scale for quantised weights; sums in f32. Else as kExact.
 };
 
-/// out[t] = table[ids[t]], widened to f32. An id outside the table gives zeros.
+/// out[t] = table[ids[t]], widened to f32, or out[t] += table[ids[t]]. An id outside the table
+/// gives zeros.
 struct EmbeddingParams {
   Tensor table;  ///< [vocab, width], f32, f16, bf16 or quantised
   Tensor ids;    ///< [tokens] i32
   Tensor out;    ///< [tokens, width] f32
+  bool accumulate = false;
 
   [[nodiscard]] Operands operands() const {
-    return Operands()
-        .add({.tensor = table, .access = Access::kRead, .indices = ids, .axis = 0})
-        .reads(ids)
-        .writes(out);
+    Operands operands;
+    operands.add({.tensor = table, .access = Access::kRead, .indices = ids, .axis = 0}).reads(ids);
+    return accumulate ? operands.updates(out) : operands.writes(out);
   }
 };
 

@@ -121,9 +121,10 @@ Status embedding(Stream& /*stream*/, const EmbeddingParams& params) {
     const bool known = id >= 0 && id < params.table.dim(0);
     float* out = float_row(params.out, t);
     for (std::int64_t i = 0; i < width; ++i) {
-      out[i] = known
-                   ? static_cast<float>(element(params.table.dtype, row_data(params.table, id), i))
-                   : 0.0F;
+      const float value =
+          known ? static_cast<float>(element(params.table.dtype, row_data(params.table, id), i))
+                : 0.0F;
+      out[i] = params.accumulate ? out[i] + value : value;
     }
   }
   return {};
