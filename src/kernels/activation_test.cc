@@ -195,5 +195,36 @@ TEST(ActivationKernel, NotANumberStaysSoAndInfinitiesSettle) {
   }
 }
 
+TEST(AddAndScaleKernels, EqualTheOracle) {
+  KernelRig oracle("ref", 1);
+  for (const std::string& isa : fast_tables()) {
+    KernelRig rig(isa, 3);
+    for (const std::int64_t width : {1, 15, 16, 17, 1030, 2100}) {
+      RandomData random(static_cast<std::uint32_t>(width));
+      std::vector<float> x = random.numbers(3 * width);
+      std::vector<float> start = random.numbers(3 * width);
+      x[0] = 80.0F;
+      const auto both = [&](const auto& run) {
+        std::vector<float> expected = start;
+        std::vector<float> got = start;
+        run(oracle, view(expected, DType::kF32, {3, width}));
+        run(rig, view(got, DType::kF32, {3, width}));
+        EXPECT_TRUE(close(got, expected, 2e-5)) << isa << " width " << width;
+      };
+      const Tensor input = view(x, DType::kF32, {3, width});
+      for (const float factor : {1.0F, 0.3F}) {
+        both([&](KernelRig& on, const Tensor& out) {
+          on.run(&KernelTable::add, {.x = input, .out = out, .scale = factor});
+        });
+        for (const float cap : {0.0F, 2.5F, 30.0F}) {
+          both([&](KernelRig& on, const Tensor& out) {
+            on.run(&KernelTable::scale, {.x = input, .out = out, .scale = factor, .softcap = cap});
+          });
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace godwit

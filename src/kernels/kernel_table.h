@@ -24,6 +24,8 @@ struct KernelTable {
   Kernel<GemmParams> gemm = nullptr;
   Kernel<ActivationParams> activation = nullptr;
   Kernel<GatedActivationParams> gated_activation = nullptr;
+  Kernel<AddParams> add = nullptr;
+  Kernel<ScaleParams> scale = nullptr;
   Kernel<GatherRowsParams> gather_rows = nullptr;
 
   Kernel<RopeParams> rope = nullptr;

@@ -104,8 +104,7 @@ Result<GptLayer> GptDecoder::load_layer(WeightsReader& reader, const std::string
                             .hidden_size = hidden,
                             .num_heads = config_.num_heads,
                             .num_kv_heads = config_.num_kv_heads,
-                            .head_dim = config_.head_dim,
-                            .qk_norm_epsilon = std::nullopt};
+                            .head_dim = config_.head_dim};
   TRY(load_qkv(reader, prefix, layer.attention));
   layer.attention.o_proj = TRY(load_linear(reader, prefix + names.attention_out, q_width, hidden,
                                            config_.attention_out_bias));
@@ -173,7 +172,7 @@ Status GptDecoder::forward(const Context& context, const Tensor& ids, Tensor& hi
     if (config_.parallel && layer.mlp_norm) {
       TRY(layer.mlp_norm->forward(context, hidden, mlp_in));
     }
-    TRY(layer.attention.forward(context, rotary_, attention_in, hidden));
+    TRY(layer.attention.forward_add(context, rotary_, attention_in, hidden));
     if (!config_.parallel) {
       TRY(layer.mlp_norm->forward(context, hidden, mlp_in));
     }

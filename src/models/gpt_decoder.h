@@ -12,6 +12,7 @@
 #include "layers/layer_norm.h"
 #include "layers/rotary.h"
 #include "models/config_reader.h"
+#include "models/layer_fields.h"
 #include "models/model.h"
 
 namespace godwit {
@@ -69,9 +70,6 @@ struct GptDecoderConfig {
 /// Checks sizes against each other and derives the size of a head, hidden_size / num_heads, where
 /// it is 0.
 Status check_gpt_config(const ConfigReader& reader, GptDecoderConfig& config);
-
-/// Reads an activation by Hugging Face's name.
-Result<Activation> read_activation(const ConfigReader& reader, const char* key);
 
 /// The field under the first of two names that is there: published files of one family differ.
 const char* either(const ConfigReader& reader, const char* key, const char* other);

@@ -1,7 +1,6 @@
 // Reading of what the configs of GPT-2's heirs have in common.
 
 #include <algorithm>
-#include <array>
 
 #include "models/gpt_decoder.h"
 
@@ -31,31 +30,6 @@ Status check_gpt_config(const ConfigReader& reader, GptDecoderConfig& config) {
   }
   config.norm.width = config.hidden_size;
   return {};
-}
-
-Result<Activation> read_activation(const ConfigReader& reader, const char* key) {
-  struct Row {
-    std::string_view name;
-    Activation activation;
-  };
-  constexpr std::array<Row, 8> kRows = {{{"gelu", Activation::kGelu},
-                                         {"gelu_new", Activation::kGeluTanh},
-                                         {"gelu_fast", Activation::kGeluTanh},
-                                         {"gelu_pytorch_tanh", Activation::kGeluTanh},
-                                         {"relu", Activation::kRelu},
-                                         {"relu2", Activation::kReluSquared},
-                                         {"silu", Activation::kSilu},
-                                         {"swish", Activation::kSilu}}};
-  const std::string name = TRY(reader.string(key));
-  std::string known;
-  for (const Row& row : kRows) {
-    if (row.name == name) {
-      return row.activation;
-    }
-    known += known.empty() ? "" : ", ";
-    known += row.name;
-  }
-  return unimplemented(reader.name() + ": " + key + " is \"" + name + "\"", "godwit has " + known);
 }
 
 Result<RopeConfig> read_gpt_rope(const ConfigReader& reader, std::int64_t head_dim,

@@ -105,6 +105,31 @@ Status gated_activation(Stream& stream, const GatedActivationParams& params) {
   return kernels.gated_activation(stream, params);
 }
 
+Status add(Stream& stream, const AddParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  TRY(ShapeCheck("add")
+          .f32("x", params.x)
+          .shape("x", params.x, {ShapeCheck::kAny, ShapeCheck::kAny})
+          .f32("out", params.out)
+          .same_shape("out", params.out, params.x)
+          .kernel(kernels.add != nullptr, kernels.name)
+          .status());
+  return kernels.add(stream, params);
+}
+
+Status scale(Stream& stream, const ScaleParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  TRY(ShapeCheck("scale")
+          .f32("x", params.x)
+          .shape("x", params.x, {ShapeCheck::kAny, ShapeCheck::kAny})
+          .f32("out", params.out)
+          .same_shape("out", params.out, params.x)
+          .require(params.softcap >= 0.0F, "softcap is negative")
+          .kernel(kernels.scale != nullptr, kernels.name)
+          .status());
+  return kernels.scale(stream, params);
+}
+
 Status gather_rows(Stream& stream, const GatherRowsParams& params) {
   const KernelTable& kernels = stream.device().kernels();
   TRY(ShapeCheck("gather_rows")

@@ -21,6 +21,8 @@ Status layer_norm(Stream& stream, const LayerNormParams& params);
 Status gemm(Stream& stream, const GemmParams& params);
 Status activation(Stream& stream, const ActivationParams& params);
 Status gated_activation(Stream& stream, const GatedActivationParams& params);
+Status add(Stream& stream, const AddParams& params);
+Status scale(Stream& stream, const ScaleParams& params);
 Status gather_rows(Stream& stream, const GatherRowsParams& params);
 
 }  // namespace godwit::ops

@@ -94,6 +94,8 @@ constexpr KernelTable table(const char* name) {
       .gemm = bound<kIsa, GemmParams, cpu::gemm>,
       .activation = bound<kIsa, ActivationParams, cpu::activation>,
       .gated_activation = bound<kIsa, GatedActivationParams, cpu::gated_activation>,
+      .add = bound<kIsa, AddParams, cpu::add>,
+      .scale = bound<kIsa, ScaleParams, cpu::scale>,
       .gather_rows = bound<kIsa, GatherRowsParams, cpu::gather_rows>,
       .rope = bound<kIsa, RopeParams, cpu::rope>,
       .kv_write = bound<kIsa, KvWriteParams, cpu::kv_write>,

@@ -68,14 +68,7 @@ Status embedding(const IsaKernels& isa, Stream& stream, const EmbeddingParams& p
     rows.accumulate = false;
     rows.out = TRY(stream.workspace().tensor(DType::kF32, {params.out.dim(0), width}));
     TRY(embedding(isa, stream, rows));
-    for_pieces(stream, params.out, [&](std::int64_t row, std::int64_t from, std::int64_t count) {
-      const float* added = row_of<float>(rows.out, row) + from;
-      float* out = row_of<float>(params.out, row) + from;
-      for (std::int64_t i = 0; i < count; ++i) {
-        out[i] += added[i];
-      }
-    });
-    return {};
+    return add(isa, stream, {.x = rows.out, .out = params.out});
   }
   split(stream, params.out.dim(0), width, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
@@ -127,6 +120,22 @@ Status gated_activation(const IsaKernels& isa, Stream& stream,
   for_pieces(stream, params.out, [&](std::int64_t row, std::int64_t from, std::int64_t count) {
     kernel(row_of<float>(params.gate, row) + from, row_of<float>(params.up, row) + from,
            row_of<float>(params.out, row) + from, count);
+  });
+  return {};
+}
+
+Status add(const IsaKernels& isa, Stream& stream, const AddParams& params) {
+  for_pieces(stream, params.out, [&](std::int64_t row, std::int64_t from, std::int64_t count) {
+    isa.rows->add(row_of<float>(params.x, row) + from, params.scale,
+                  row_of<float>(params.out, row) + from, count);
+  });
+  return {};
+}
+
+Status scale(const IsaKernels& isa, Stream& stream, const ScaleParams& params) {
+  for_pieces(stream, params.out, [&](std::int64_t row, std::int64_t from, std::int64_t count) {
+    isa.rows->scale(row_of<float>(params.x, row) + from, params.scale, params.softcap,
+                    row_of<float>(params.out, row) + from, count);
   });
   return {};
 }

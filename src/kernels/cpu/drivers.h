@@ -13,6 +13,8 @@ Status layer_norm(const IsaKernels& isa, Stream& stream, const LayerNormParams& 
 Status gemm(const IsaKernels& isa, Stream& stream, const GemmParams& params);
 Status activation(const IsaKernels& isa, Stream& stream, const ActivationParams& params);
 Status gated_activation(const IsaKernels& isa, Stream& stream, const GatedActivationParams& params);
+Status add(const IsaKernels& isa, Stream& stream, const AddParams& params);
+Status scale(const IsaKernels& isa, Stream& stream, const ScaleParams& params);
 Status gather_rows(const IsaKernels& isa, Stream& stream, const GatherRowsParams& params);
 
 Status rope(const IsaKernels& isa, Stream& stream, const RopeParams& params);

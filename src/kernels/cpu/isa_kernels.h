@@ -33,6 +33,10 @@ struct RowKernels {
   void (*activation[kActivationKinds])(const float* x, float* out, std::int64_t width);
   void (*gated_activation[kActivationKinds])(const float* gate, const float* up, float* out,
                                              std::int64_t width);
+  /// out += scale * x.
+  void (*add)(const float* x, float scale, float* out, std::int64_t width);
+  /// out = softcap(scale * x); a softcap of 0 is none.
+  void (*scale)(const float* x, float scale, float softcap, float* out, std::int64_t width);
   /// Rotates the pairs (x[i], x[half + i]); `table` holds half cosines, then half sines.
   void (*rope_halves)(float* x, const float* table, std::int64_t half);
   /// Widens `count` elements (whole blocks of quantised kinds) exactly; indexed by WeightKind.
@@ -113,7 +117,7 @@ struct AttentionItem {
   float scale;
   float softcap;              ///< 0 = none.
   const float* alibi_slopes;  ///< Of the first head; or null.
-  const void* k;  ///< The head's rows of block 0.
+  const void* k;              ///< The head's rows of block 0.
   const void* v;
   const std::int32_t* blocks;
   std::int64_t block_size;

@@ -111,6 +111,25 @@ struct GatedActivationParams {
   [[nodiscard]] Operands operands() const { return Operands().reads(gate).reads(up).writes(out); }
 };
 
+/// out += scale * x.
+struct AddParams {
+  Tensor x;    ///< [rows, width] f32
+  Tensor out;  ///< as x
+  float scale = 1.0F;
+
+  [[nodiscard]] Operands operands() const { return Operands().reads(x).updates(out); }
+};
+
+/// out = softcap(scale * x), with softcap(s) = cap * tanh(s / cap). out may be x.
+struct ScaleParams {
+  Tensor x;    ///< [rows, width] f32
+  Tensor out;  ///< as x
+  float scale = 1.0F;
+  float softcap = 0.0F;  ///< 0 = none.
+
+  [[nodiscard]] Operands operands() const { return Operands().reads(x).writes(out); }
+};
+
 /// out[r] = x[rows[r]]. An index outside x gives zeros.
 struct GatherRowsParams {
   Tensor x;     ///< [n, width] f32

@@ -182,6 +182,31 @@ Status gated_activation(Stream& /*stream*/, const GatedActivationParams& params)
   return {};
 }
 
+Status add(Stream& /*stream*/, const AddParams& params) {
+  for (std::int64_t r = 0; r < params.out.dim(0); ++r) {
+    const float* x = float_row(params.x, r);
+    float* out = float_row(params.out, r);
+    for (std::int64_t i = 0; i < params.out.dim(1); ++i) {
+      out[i] = static_cast<float>(static_cast<double>(out[i]) +
+                                  static_cast<double>(params.scale) * static_cast<double>(x[i]));
+    }
+  }
+  return {};
+}
+
+Status scale(Stream& /*stream*/, const ScaleParams& params) {
+  const auto cap = static_cast<double>(params.softcap);
+  for (std::int64_t r = 0; r < params.out.dim(0); ++r) {
+    const float* x = float_row(params.x, r);
+    float* out = float_row(params.out, r);
+    for (std::int64_t i = 0; i < params.out.dim(1); ++i) {
+      const double value = static_cast<double>(params.scale) * static_cast<double>(x[i]);
+      out[i] = static_cast<float>(cap != 0.0 ? cap * std::tanh(value / cap) : value);
+    }
+  }
+  return {};
+}
+
 Status gather_rows(Stream& /*stream*/, const GatherRowsParams& params) {
   for (std::int64_t r = 0; r < params.out.dim(0); ++r) {
     const std::int64_t row = at<std::int32_t>(params.rows, r);
@@ -201,6 +226,8 @@ const KernelTable& kernel_table() {
                                          .gemm = gemm,
                                          .activation = activation,
                                          .gated_activation = gated_activation,
+                                         .add = add,
+                                         .scale = scale,
                                          .gather_rows = gather_rows,
                                          .rope = rope,
                                          .kv_write = kv_write,

@@ -6,6 +6,8 @@
 // computed from rows of keys (few queries) or from a transposed group (lane = position).
 
 #include "kernels/cpu/simd/exp.h"
+// After what it is written over:
+#include "kernels/cpu/simd/soft_cap.h"
 
 namespace godwit::cpu {
 namespace {
@@ -230,12 +232,6 @@ void add_all_values(const AttentionScratch& s, const float* const (&rows)[16], c
   for (; d < s.width; d += 16) {
     add_values<kQueries, 1>(s, rows, span, weights, sums, d);
   }
-}
-
-/// cap * tanh(s / cap), with tanh(u) = 1 - 2 / (1 + exp(2 u)): off by at most cap * 2e-7.
-inline F32x16 soft_cap(const F32x16& scores, float cap) {
-  const F32x16 ratio = scores * splat(2.0F / cap);
-  return splat(cap) - splat(2.0F * cap) / (splat(1.0F) + exp(ratio));
 }
 
 /// The bias of the group's positions, of which `first` is the first one's distance to the query.

@@ -3,6 +3,7 @@
 #include "kernels/cpu/simd/exp.h"
 // After what it is written over:
 #include "kernels/cpu/simd/activation.h"
+#include "kernels/cpu/simd/soft_cap.h"
 
 namespace godwit::cpu {
 namespace {
@@ -68,6 +69,37 @@ void gated_activation(const float* gate, const float* up, float* out, std::int64
     store(out + i, Function::of(load(gate + i)) * load(up + i));
   }
   store(out + i, Function::of(load(gate + i, width - i)) * load(up + i, width - i), 0, width - i);
+}
+
+void add(const float* x, float scale, float* out, std::int64_t width) {
+  const F32x16 factor = splat(scale);
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    store(out + i, fma(factor, load(x + i), load(out + i)));
+  }
+  const std::int64_t rest = width - i;
+  store(out + i, fma(factor, load(x + i, rest), load(out + i, rest)), 0, rest);
+}
+
+template <bool kCapped>
+void scale_row(const float* x, float scale, float softcap, float* out, std::int64_t width) {
+  const auto of = [&](const F32x16& v) __attribute__((always_inline)) {
+    const F32x16 scaled = v * splat(scale);
+    return kCapped ? soft_cap(scaled, softcap) : scaled;
+  };
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    store(out + i, of(load(x + i)));
+  }
+  store(out + i, of(load(x + i, width - i)), 0, width - i);
+}
+
+void scale(const float* x, float scale, float softcap, float* out, std::int64_t width) {
+  if (softcap != 0.0F) {
+    scale_row<true>(x, scale, softcap, out, width);
+  } else {
+    scale_row<false>(x, scale, softcap, out, width);
+  }
 }
 
 void rope_halves(float* x, const float* table, std::int64_t half) {
@@ -182,6 +214,8 @@ constexpr RowKernels kRows = {
                    activation<ReluSquared>},
     .gated_activation = {gated_activation<Silu>, gated_activation<GeluTanh>, gated_activation<Gelu>,
                          gated_activation<Relu>, gated_activation<ReluSquared>},
+    .add = add,
+    .scale = scale,
     .rope_halves = rope_halves,
     .widen = {widen_row<float>, widen_row<Half>, widen_row<BFloat>, widen_q8_0, widen_q4_0,
               widen_q4_1},
