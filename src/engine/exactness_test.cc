@@ -215,7 +215,9 @@ INSTANTIATE_TEST_SUITE_P(Models, ExactnessTest,
                                          ModelCase{"qwen2", Precision::kFast},
                                          ModelCase{"qwen3", Precision::kExact},
                                          ModelCase{"llama_rope3", Precision::kExact},
-                                         ModelCase{"llama_tied", Precision::kFast}));
+                                         ModelCase{"llama_tied", Precision::kFast},
+                                         ModelCase{"gpt2", Precision::kExact},
+                                         ModelCase{"gpt_neox", Precision::kFast}));
 
 }  // namespace
 }  // namespace godwit
