@@ -217,6 +217,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ExactnessTest,
                                          ModelCase{"llama_rope3", Precision::kExact},
                                          ModelCase{"llama_tied", Precision::kFast},
                                          ModelCase{"gpt2", Precision::kExact},
+                                         ModelCase{"bloom", Precision::kExact},
                                          ModelCase{"gpt_neox", Precision::kFast}));
 
 }  // namespace

@@ -70,7 +70,8 @@ Status Attention::forward(const Context& context, const Rotary& rotary, const Te
                       .context_lens = where.context_lens,
                       .out = heads.split_last(config.head_dim),
                       .scale = 1.0F / std::sqrt(static_cast<float>(config.head_dim)),
-                      .window = config.window}));
+                      .window = config.window,
+                      .alibi_slopes = alibi_slopes}));
   return o_proj.forward_add(context, heads, residual);
 }
 

@@ -33,6 +33,7 @@ struct Attention {
   Linear o_proj;
   std::optional<RmsNorm> q_norm;
   std::optional<RmsNorm> k_norm;
+  Tensor alibi_slopes{};  ///< [num_heads] f32, or empty: see AttentionParams.
 
   /// Reads `prefix`.q_proj, k_proj, v_proj, o_proj and, when configured, q_norm and k_norm.
   static Result<Attention> load(WeightsReader& reader, const std::string& prefix,

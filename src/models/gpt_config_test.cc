@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/gpt_decoder.h"
 #include "models/model.h"
 #include "support/fixtures.h"
 
@@ -47,6 +48,12 @@ TEST(GptConfigTest, EachWrongFieldIsNamed) {
                 {"gptj", "rotary_dim", 18},
                 {"gptj", "rotary_dim", nullptr},
                 {"gptj", "tie_word_embeddings", true},
+                {"bloom", "n_layer", nullptr},
+                {"bloom", "apply_residual_connection_post_layernorm", true},
+                {"mpt", "no_bias", false},
+                {"mpt", "logit_scale", 2.0},
+                {"mpt", "attn_config", nullptr},
+                {"mpt", "max_seq_len", nullptr},
                 {"nemotron", "norm_eps", nullptr},
                 {"nemotron", "num_key_value_heads", nullptr}};
   for (const auto& wrong : kCases) {
@@ -60,6 +67,28 @@ TEST(GptConfigTest, EachWrongFieldIsNamed) {
     EXPECT_NE(error_of(config).find(key), std::string::npos)
         << wrong.fixture << " " << wrong.key << ": " << error_of(config);
   }
+}
+
+TEST(GptConfigTest, OptionsOfMptsAttentionAreNamed) {
+  const struct {
+    const char* key;
+    Json value;
+  } kCases[] = {{"alibi", false},  {"alibi_bias_max", 16},  {"qk_ln", true},
+                {"clip_qkv", 6.0}, {"softmax_scale", 0.25}, {"prefix_lm", true}};
+  for (const auto& wrong : kCases) {
+    Json config = config_of("mpt");
+    Json attention = *config.find("attn_config");
+    attention.set(wrong.key, wrong.value);
+    config.set("attn_config", attention);
+    EXPECT_NE(error_of(config).find(wrong.key), std::string::npos) << error_of(config);
+  }
+}
+
+/// 2^-2, 2^-4, ... for 4 heads; 6 heads take two more from the 8 of the next power of two.
+TEST(GptConfigTest, AlibiSlopesOfHeadsThatAreNoPowerOfTwo) {
+  EXPECT_EQ(alibi_slopes(4), (std::vector<float>{0.25F, 0.0625F, 0.015625F, 0.00390625F}));
+  EXPECT_EQ(alibi_slopes(6),
+            (std::vector<float>{0.25F, 0.0625F, 0.015625F, 0.00390625F, 0.5F, 0.125F}));
 }
 
 TEST(GptConfigTest, SizesThatDoNotDivideAreRefused) {

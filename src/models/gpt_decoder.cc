@@ -1,5 +1,9 @@
 #include "models/gpt_decoder.h"
 
+#include <bit>
+#include <cmath>
+#include <span>
+
 #include "ops/dense.h"
 
 namespace godwit {
@@ -29,6 +33,19 @@ Linear rows_of(const Linear& linear, std::int64_t begin, std::int64_t count) {
 }
 
 }  // namespace
+
+std::vector<float> alibi_slopes(std::int64_t num_heads) {
+  const auto power =
+      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(num_heads)));
+  std::vector<float> slopes;
+  for (std::int64_t i = 0; i < num_heads; ++i) {
+    const double step =
+        i < power ? static_cast<double>(i + 1) / static_cast<double>(power)
+                  : static_cast<double>(2 * (i - power) + 1) / static_cast<double>(2 * power);
+    slopes.push_back(static_cast<float>(std::exp2(-8.0 * step)));
+  }
+  return slopes;
+}
 
 GptDecoder::GptDecoder(GptDecoderConfig config) : config_(std::move(config)) {
   geometry_ = {.vocab_size = config_.vocab_size,
@@ -106,6 +123,7 @@ Result<GptLayer> GptDecoder::load_layer(WeightsReader& reader, const std::string
                             .num_kv_heads = config_.num_kv_heads,
                             .head_dim = config_.head_dim,
                             .qk_norm_epsilon = std::nullopt};
+  layer.attention.alibi_slopes = alibi_slopes_;
   TRY(load_qkv(reader, prefix, layer.attention));
   layer.attention.o_proj = TRY(load_linear(reader, prefix + names.attention_out, q_width, hidden,
                                            config_.attention_out_bias));
@@ -128,6 +146,14 @@ Status GptDecoder::load(WeightsReader& reader, std::int64_t max_positions) {
     const std::int64_t rows = config_.max_positions + config_.position_offset;
     positions_ = TRY(reader.read(base + names.positions + ".weight", {rows, hidden}))
                      .slice(0, config_.position_offset, config_.max_positions);
+  }
+  if (names.embedding_norm != nullptr) {
+    embedding_norm_ = TRY(LayerNorm::load(reader, base + names.embedding_norm, config_.norm));
+  }
+  if (config_.alibi) {
+    const std::vector<float> slopes = alibi_slopes(config_.num_heads);
+    alibi_slopes_ = TRY(reader.allocate(DType::kF32, {config_.num_heads}));
+    TRY(reader.stream().copy_in(alibi_slopes_.data, std::as_bytes(std::span(slopes))));
   }
   if (config_.rope) {
     rotary_ = TRY(Rotary::create(reader, *config_.rope, max_positions));
@@ -167,6 +193,9 @@ Status GptDecoder::forward(const Context& context, const Tensor& ids, Tensor& hi
                                         .ids = context.attention.positions,
                                         .out = hidden,
                                         .accumulate = true}));
+  }
+  if (embedding_norm_) {
+    TRY(embedding_norm_->forward(context, hidden, hidden));
   }
   for (const GptLayer& layer : layers_) {
     TRY(layer.attention_norm.forward(context, hidden, attention_in));

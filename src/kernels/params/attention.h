@@ -58,6 +58,9 @@ struct AttentionParams {
   Tensor out;           ///< [tokens, num_heads, head_dim] f32
   float scale = 1.0F;   ///< Multiplies q . k before the softmax.
   std::int64_t window = 0;
+  /// [num_heads] f32, or empty: a score gets slope * (position of the key - that of the query).
+  /// Source: Press et al. 2022, "Train Short, Test Long" (ALiBi).
+  Tensor alibi_slopes{};
 
   [[nodiscard]] Operands operands() const {
     const Operand cache = {.tensor = k_cache,
@@ -74,6 +77,7 @@ struct AttentionParams {
         .reads(block_tables)
         .reads(query_start)
         .reads(context_lens)
+        .reads(alibi_slopes)
         .writes(out);
   }
 };

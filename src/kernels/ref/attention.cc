@@ -45,7 +45,12 @@ void attend(const AttentionParams& params, std::int64_t s, std::int64_t token, s
     for (std::int64_t d = 0; d < head_dim; ++d) {
       score += static_cast<double>(q[d]) * element(params.k_cache.dtype, k_data, k + d);
     }
-    weights.push_back(score * static_cast<double>(params.scale));
+    score *= static_cast<double>(params.scale);
+    if (!params.alibi_slopes.empty()) {
+      score +=
+          static_cast<double>(at<float>(params.alibi_slopes, head)) * static_cast<double>(p - last);
+    }
+    weights.push_back(score);
     largest = std::max(largest, weights.back());
   }
   double total = 0.0;

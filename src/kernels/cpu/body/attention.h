@@ -232,10 +232,23 @@ void add_all_values(const AttentionScratch& s, const float* const (&rows)[16], c
   }
 }
 
-/// Turns the scores of one query into weights and rescales what it has so far.
+/// The scores of one query with ALiBi's bias: slope * (position of the key - that of the query).
+inline F32x16 biased(const AttentionItem& item, std::int64_t query, std::int64_t base,
+                     const F32x16& scores) {
+  constexpr float kLanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const std::int64_t position = item.first_position + query / item.heads;
+  const F32x16 distance = load(kLanes) + splat(static_cast<float>(base - position));
+  return fma(splat(item.alibi_slopes[query % item.heads]), distance, scores);
+}
+
+/// Turns the scores of one query into weights and rescales what it has so far. The group begins at
+/// position `base`.
 inline void weigh(const AttentionItem& item, const AttentionScratch& s, std::int64_t query,
-                  const Span& span, const F32x16& raw, float* weights) {
-  const F32x16 scores = select_range(raw * splat(item.scale), span.begin, span.end, splat(kMasked));
+                  std::int64_t base, const Span& span, const F32x16& raw, float* weights) {
+  const F32x16 scaled = raw * splat(item.scale);
+  const F32x16 scores =
+      select_range(item.alibi_slopes != nullptr ? biased(item, query, base, scaled) : scaled,
+                   span.begin, span.end, splat(kMasked));
   const float before = s.largest[query];
   const float here = max_lane(scores);
   const float largest = here > before ? here : before;
@@ -291,7 +304,7 @@ void attend_group(const AttentionItem& item, const AttentionScratch& s, const Re
   alignas(64) float weights[kQueries * 16];
   for (int r = 0; r < kQueries; ++r) {
     if (spans[r].begin < spans[r].end) {
-      weigh(item, s, query + r, spans[r], scores[r], weights + r * 16);
+      weigh(item, s, query + r, group.base, spans[r], scores[r], weights + r * 16);
     }
   }
   // Positions that all attend to go together, the others one query at a time: a masked value is not
