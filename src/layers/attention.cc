@@ -68,10 +68,10 @@ Status Attention::forward(const Context& context, const Rotary& rotary, const Te
                       .block_tables = where.block_tables,
                       .query_start = where.query_start,
                       .context_lens = where.context_lens,
+                      .alibi_slopes = alibi_slopes,
                       .out = heads.split_last(config.head_dim),
                       .scale = 1.0F / std::sqrt(static_cast<float>(config.head_dim)),
-                      .window = config.window,
-                      .alibi_slopes = alibi_slopes}));
+                      .window = config.window}));
   return o_proj.forward_add(context, heads, residual);
 }
 
