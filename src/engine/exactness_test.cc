@@ -208,14 +208,16 @@ TEST_P(ExactnessTest, EverythingAtOnce) {
   EXPECT_GT(counters.mixed_steps, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ExactnessTest,
-                         testing::Values(ModelCase{"tiny-dense", Precision::kExact},
-                                         ModelCase{"tiny-dense", Precision::kFast},
-                                         ModelCase{"qwen2", Precision::kExact},
-                                         ModelCase{"qwen2", Precision::kFast},
-                                         ModelCase{"qwen3", Precision::kExact},
-                                         ModelCase{"llama_rope3", Precision::kExact},
-                                         ModelCase{"llama_tied", Precision::kFast}));
+INSTANTIATE_TEST_SUITE_P(
+    Models, ExactnessTest,
+    testing::Values(
+        ModelCase{"tiny-dense", Precision::kExact}, ModelCase{"tiny-dense", Precision::kFast},
+        ModelCase{"qwen2", Precision::kExact}, ModelCase{"qwen2", Precision::kFast},
+        ModelCase{"qwen3", Precision::kExact}, ModelCase{"llama_rope3", Precision::kExact},
+        ModelCase{"llama_tied", Precision::kFast}, ModelCase{"gpt2", Precision::kExact},
+        ModelCase{"bloom", Precision::kExact}, ModelCase{"gemma2", Precision::kExact},
+        ModelCase{"gemma3_text", Precision::kExact}, ModelCase{"gemma3_text", Precision::kFast},
+        ModelCase{"cohere2", Precision::kExact}, ModelCase{"gpt_neox", Precision::kFast}));
 
 }  // namespace
 }  // namespace godwit

@@ -1,5 +1,9 @@
 #include "models/gpt_decoder.h"
 
+#include <bit>
+#include <cmath>
+#include <span>
+
 #include "ops/dense.h"
 
 namespace godwit {
@@ -23,12 +27,20 @@ std::vector<std::int64_t> grouped_rows(const GptDecoderConfig& config) {
   return order;
 }
 
-Linear rows_of(const Linear& linear, std::int64_t begin, std::int64_t count) {
-  return {.weight = linear.weight.slice(0, begin, count),
-          .bias = linear.bias.empty() ? Tensor() : linear.bias.slice(0, begin, count)};
-}
-
 }  // namespace
+
+std::vector<float> alibi_slopes(std::int64_t num_heads) {
+  const auto power =
+      static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(num_heads)));
+  std::vector<float> slopes;
+  for (std::int64_t i = 0; i < num_heads; ++i) {
+    const double step =
+        i < power ? static_cast<double>(i + 1) / static_cast<double>(power)
+                  : static_cast<double>(2 * (i - power) + 1) / static_cast<double>(2 * power);
+    slopes.push_back(static_cast<float>(std::exp2(-8.0 * step)));
+  }
+  return slopes;
+}
 
 GptDecoder::GptDecoder(GptDecoderConfig config) : config_(std::move(config)) {
   geometry_ = {.vocab_size = config_.vocab_size,
@@ -82,9 +94,9 @@ Status GptDecoder::load_qkv(WeightsReader& reader, const std::string& layer,
       fused.bias = TRY(reader.read_rows(name + ".bias", {width}, order, WeightKind::kVector));
     }
   }
-  attention.q_proj = rows_of(fused, 0, q_width);
-  attention.k_proj = rows_of(fused, q_width, kv_width);
-  attention.v_proj = rows_of(fused, q_width + kv_width, kv_width);
+  attention.q_proj = fused.rows(0, q_width);
+  attention.k_proj = fused.rows(q_width, kv_width);
+  attention.v_proj = fused.rows(q_width + kv_width, kv_width);
   return {};
 }
 
@@ -105,6 +117,7 @@ Result<GptLayer> GptDecoder::load_layer(WeightsReader& reader, const std::string
                             .num_heads = config_.num_heads,
                             .num_kv_heads = config_.num_kv_heads,
                             .head_dim = config_.head_dim};
+  layer.attention.alibi_slopes = alibi_slopes_;
   TRY(load_qkv(reader, prefix, layer.attention));
   layer.attention.o_proj = TRY(load_linear(reader, prefix + names.attention_out, q_width, hidden,
                                            config_.attention_out_bias));
@@ -127,6 +140,14 @@ Status GptDecoder::load(WeightsReader& reader, std::int64_t max_positions) {
     const std::int64_t rows = config_.max_positions + config_.position_offset;
     positions_ = TRY(reader.read(base + names.positions + ".weight", {rows, hidden}))
                      .slice(0, config_.position_offset, config_.max_positions);
+  }
+  if (names.embedding_norm != nullptr) {
+    embedding_norm_ = TRY(LayerNorm::load(reader, base + names.embedding_norm, config_.norm));
+  }
+  if (config_.alibi) {
+    const std::vector<float> slopes = alibi_slopes(config_.num_heads);
+    alibi_slopes_ = TRY(reader.allocate(DType::kF32, {config_.num_heads}));
+    TRY(reader.stream().copy_in(alibi_slopes_.data, std::as_bytes(std::span(slopes))));
   }
   if (config_.rope) {
     rotary_ = TRY(Rotary::create(reader, *config_.rope, max_positions));
@@ -166,6 +187,9 @@ Status GptDecoder::forward(const Context& context, const Tensor& ids, Tensor& hi
                                         .ids = context.attention.positions,
                                         .out = hidden,
                                         .accumulate = true}));
+  }
+  if (embedding_norm_) {
+    TRY(embedding_norm_->forward(context, hidden, hidden));
   }
   for (const GptLayer& layer : layers_) {
     TRY(layer.attention_norm.forward(context, hidden, attention_in));

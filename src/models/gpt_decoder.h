@@ -29,6 +29,7 @@ struct GptNames {
   const char* base;  ///< Before all names but the head's; some checkpoints leave it out.
   const char* embedding;
   const char* positions = nullptr;
+  const char* embedding_norm = nullptr;
   const char* layers;  ///< Before the layer's number.
   const char* attention_norm;
   const char* mlp_norm = nullptr;  ///< Null when one norm feeds attention and feed-forward block.
@@ -55,6 +56,7 @@ struct GptDecoderConfig {
   LayerNormConfig norm;
   Activation activation = Activation::kGelu;
   std::optional<RopeConfig> rope;
+  bool alibi = false;
   std::int64_t position_offset = 0;  ///< Rows of a learned table of positions before position 0.
   bool parallel = false;             ///< Both blocks read the same input and are added to it.
   QkvLayout qkv_layout = QkvLayout::kStacked;
@@ -78,6 +80,11 @@ const char* either(const ConfigReader& reader, const char* key, const char* othe
 /// models that rotate a part of each head, `fraction` (else null).
 Result<RopeConfig> read_gpt_rope(const ConfigReader& reader, std::int64_t head_dim,
                                  const char* theta, const char* fraction);
+
+/// The slope of each head: 2^(-8i/n) for i = 1 .. n where n is a power of two; else those of the
+/// next smaller power, then every other one of the next greater.
+/// Source: Press et al. 2022, "Train Short, Test Long", and its published code.
+std::vector<float> alibi_slopes(std::int64_t num_heads);
 
 struct GptLayer {
   LayerNorm attention_norm;
@@ -110,6 +117,8 @@ class GptDecoder final : public Model {
   ModelGeometry geometry_;
   Tensor embedding_;  // [vocab_size, hidden_size]
   Tensor positions_;  // [max_positions, hidden_size], or empty
+  std::optional<LayerNorm> embedding_norm_;
+  Tensor alibi_slopes_;  // [num_heads], or empty
   Rotary rotary_;
   std::vector<GptLayer> layers_;
   LayerNorm final_norm_;

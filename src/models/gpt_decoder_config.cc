@@ -39,6 +39,9 @@ Result<RopeConfig> read_gpt_rope(const ConfigReader& reader, std::int64_t head_d
   const Json none;
   const ConfigReader inner(object != nullptr ? *object : none, reader.name() + ": rope_parameters");
   if (scaling != nullptr) {
+    if (!scaling->is_object()) {
+      return reader.unexpected(object != nullptr ? "rope_parameters" : "rope_scaling", "an object");
+    }
     const ConfigReader kind(*scaling, reader.name());
     const char* key = either(kind, "rope_type", "type");
     if (kind.find(key) != nullptr && TRY(kind.string(key)) != "default") {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/params/dense.h"
+#include "layers/context.h"
 #include "layers/rotary.h"
 #include "models/config_reader.h"
 
