@@ -102,7 +102,8 @@ struct Metrics::Impl {
                cache_labels(options))
         .Set(1);
     for (const FinishReason reason :
-         {FinishReason::kStop, FinishReason::kLength, FinishReason::kAbort, FinishReason::kError}) {
+         {FinishReason::kStop, FinishReason::kLength, FinishReason::kAbort, FinishReason::kError,
+          FinishReason::kRepetition}) {
       success[static_cast<std::size_t>(reason)] =
           &make.counter("vllm:request_success_total", "Outputs that ended, by reason.",
                         {{"finished_reason", std::string(to_string(reason))}});
@@ -134,7 +135,7 @@ struct Metrics::Impl {
                                          "Prompt tokens looked up in the prefix cache.");
   Counter& prefix_hits =
       make.counter("vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.");
-  std::array<Counter*, 4> success{};
+  std::array<Counter*, 5> success{};
 
   Histogram& step_tokens = make.histogram("vllm:iteration_tokens_total",
                                           "Tokens computed in one step.", step_token_buckets());

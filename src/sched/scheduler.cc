@@ -335,9 +335,10 @@ std::optional<SequenceUpdate> Scheduler::settle_sequence(Sequence& sequence,
     --sequence.pending_tokens;
     CHECK_GE(sequence.pending_tokens, 0);
     sequence.tokens.push_back(*token);
-    const std::optional<StopDecision> stop =
-        check_stop(sequence.sampling, options_.eos_ids, *token, sequence.num_output_tokens(),
-                   sequence.num_tokens(), options_.max_model_len);
+    const std::optional<StopDecision> stop = check_stop(
+        sequence.sampling, options_.eos_ids,
+        std::span(sequence.tokens).subspan(static_cast<std::size_t>(sequence.prompt_len)),
+        sequence.num_tokens(), options_.max_model_len);
     if (stop) {
       update.finish_reason = stop->reason;
       update.stop_token = stop->stop_token;

@@ -40,7 +40,7 @@ Result<std::vector<TokenId>> read_tokens(FieldReader& fields, const ServedModel&
 Result<HttpResponse> tokenize(ServerContext& server, const HttpRequest& http) {
   TRY(check_tokenizer(server.model));
   const Json request = TRY(read_body(http));
-  FieldReader fields = TRY(FieldReader::create(request));
+  FieldReader fields = TRY(FieldReader::create(request, kTokenizeFields));
   TRY(read_model(fields, server.model));
   bool with_strings = false;
   TRY(fields.read("return_token_strs", with_strings));
@@ -63,7 +63,7 @@ Result<HttpResponse> tokenize(ServerContext& server, const HttpRequest& http) {
 Result<HttpResponse> detokenize(ServerContext& server, const HttpRequest& http) {
   TRY(check_tokenizer(server.model));
   const Json request = TRY(read_body(http));
-  FieldReader fields = TRY(FieldReader::create(request));
+  FieldReader fields = TRY(FieldReader::create(request, kDetokenizeFields));
   TRY(read_model(fields, server.model));
   if (fields.find("tokens") == nullptr) {
     return invalid_argument("tokens is missing", "give an array of token ids");
