@@ -184,9 +184,16 @@ constexpr FieldSpec kCompletion[] = {
     {"suffix", kRefused, R"("")"},
 };
 
-constexpr FieldSpec kTokenize[] = {
+constexpr FieldSpec kTokenizeText[] = {
+    {"add_special_tokens", kRead, kBool},
+    {"prompt", kRead, kString},
+};
+
+constexpr FieldSpec kTokenizeChat[] = {
     {"mm_processor_kwargs", kRefused, "{}"},
-    {"prompt", kRead, kString, "Either this or messages."},
+};
+
+constexpr FieldSpec kTokenize[] = {
     {"return_token_strs", kRead, kBool},
 };
 
@@ -208,12 +215,16 @@ constexpr FieldSpec kRepetitionDetection[] = {
 }  // namespace
 
 constexpr FieldTable kChatFields = {"ChatCompletionRequest",
-                                {kModel, kMessages, kChat, kSampling, kUnsupported},
-                                R"(["messages"])"};
+                                    {kModel, kMessages, kChat, kSampling, kUnsupported},
+                                    R"(["messages"])"};
 constexpr FieldTable kCompletionFields = {
     "CompletionRequest", {kModel, kCompletion, kSampling, kUnsupported}, R"(["prompt"])"};
-constexpr FieldTable kTokenizeFields = {"TokenizeRequest", {kModel, kMessages, kTokenize}};
-constexpr FieldTable kDetokenizeFields = {"DetokenizeRequest", {kModel, kDetokenize}, R"(["tokens"])"};
+constexpr FieldTable kTokenizeTextFields = {
+    "TokenizeTextRequest", {kModel, kTokenizeText, kTokenize}, R"(["prompt"])"};
+constexpr FieldTable kTokenizeChatFields = {
+    "TokenizeChatRequest", {kModel, kMessages, kTokenizeChat, kTokenize}, R"(["messages"])"};
+constexpr FieldTable kDetokenizeFields = {
+    "DetokenizeRequest", {kModel, kDetokenize}, R"(["tokens"])"};
 constexpr FieldTable kStreamOptionFields = {"StreamOptions", {kStreamOptions}};
 constexpr FieldTable kRepetitionDetectionFields = {"RepetitionDetection", {kRepetitionDetection}};
 

@@ -34,7 +34,8 @@ struct FieldTable {
 
 extern const FieldTable kChatFields;
 extern const FieldTable kCompletionFields;
-extern const FieldTable kTokenizeFields;
+extern const FieldTable kTokenizeTextFields;
+extern const FieldTable kTokenizeChatFields;  ///< When there are messages.
 extern const FieldTable kDetokenizeFields;
 extern const FieldTable kStreamOptionFields;
 extern const FieldTable kRepetitionDetectionFields;

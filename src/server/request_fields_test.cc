@@ -19,8 +19,8 @@ const Endpoint kEndpoints[] = {
     {"/v1/chat/completions", &kChatFields,
      R"("messages":[{"role":"user","content":"hi"}],"tool_choice":"none")"},
     {"/v1/completions", &kCompletionFields, R"("prompt":"a")"},
-    {"/tokenize", &kTokenizeFields, R"("prompt":"a")"},
-    {"/tokenize", &kTokenizeFields, R"("messages":[{"role":"user","content":"hi"}])"},
+    {"/tokenize", &kTokenizeTextFields, R"("prompt":"a")"},
+    {"/tokenize", &kTokenizeChatFields, R"("messages":[{"role":"user","content":"hi"}])"},
     {"/detokenize", &kDetokenizeFields, R"("tokens":[97])"},
 };
 
@@ -35,8 +35,8 @@ void for_each_field(const FieldTable& table, const Function& function) {
 
 TEST(RequestFields, AreNamedOnceWithSchemasThatAreJson) {
   for (const FieldTable* table :
-       {&kChatFields, &kCompletionFields, &kTokenizeFields, &kDetokenizeFields,
-        &kStreamOptionFields, &kRepetitionDetectionFields}) {
+       {&kChatFields, &kCompletionFields, &kTokenizeTextFields, &kTokenizeChatFields,
+        &kDetokenizeFields, &kStreamOptionFields, &kRepetitionDetectionFields}) {
     std::set<std::string_view> names;
     for_each_field(*table, [&](const FieldSpec& spec) {
       EXPECT_TRUE(names.insert(spec.name).second) << table->name << " " << spec.name;
@@ -57,13 +57,7 @@ TEST(RequestFields, EveryOneIsReadRefusedOrPassedOver) {
   for (const Endpoint& endpoint : kEndpoints) {
     for_each_field(*endpoint.table, [&](const FieldSpec& spec) {
       const std::string name(spec.name);
-      if (endpoint.body.find("\"" + name + "\"") != std::string::npos ||
-          (endpoint.body.starts_with("\"prompt\"") && std::string(endpoint.path) == "/tokenize" &&
-           spec.use == FieldUse::kRead && name != "model" && name != "add_special_tokens" &&
-           name != "return_token_strs")) {
-        return;  // Messages win over a prompt, and only they look at the template's fields.
-      }
-      if (name == "prompt" && std::string(endpoint.path) == "/tokenize") {
+      if (endpoint.body.find("\"" + name + "\"") != std::string::npos) {
         return;
       }
       Api api;
