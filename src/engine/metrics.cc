@@ -116,6 +116,15 @@ struct Metrics::Impl {
 
   Gauge& running = make.gauge("vllm:num_requests_running", "Sequences that take part in steps.");
   Gauge& waiting = make.gauge("vllm:num_requests_waiting", "Sequences that wait for room.");
+  Gauge& waiting_capacity =
+      make.gauge("vllm:num_requests_waiting_by_reason",
+                 "Sequences that wait, by reason: for room, or for a prompt that another one of "
+                 "their request computes.",
+                 {{"reason", "capacity"}});
+  Gauge& waiting_deferred = make.gauge("vllm:num_requests_waiting_by_reason",
+                                       "Sequences that wait, by reason: for room, or for a prompt "
+                                       "that another one of their request computes.",
+                                       {{"reason", "deferred"}});
   Gauge& cache_usage =
       make.gauge("vllm:kv_cache_usage_perc", "Part of the cache in use; 1 is all of it.");
 
@@ -185,6 +194,8 @@ Metrics::~Metrics() = default;
 void Metrics::set_load(const LoadMetrics& load) {
   impl_->running.Set(static_cast<double>(load.running));
   impl_->waiting.Set(static_cast<double>(load.waiting));
+  impl_->waiting_capacity.Set(static_cast<double>(load.waiting - load.deferred));
+  impl_->waiting_deferred.Set(static_cast<double>(load.deferred));
   impl_->cache_usage.Set(load.kv_cache_usage);
 }
 
