@@ -25,7 +25,8 @@ Status GatedMlp::forward(const Context& context, const Tensor& x, Tensor& residu
   Tensor up = TRY(context.stream.workspace().tensor(DType::kF32, {tokens, width}));
   TRY(gate_proj.forward(context, x, gate));
   TRY(up_proj.forward(context, x, up));
-  TRY(ops::silu_mul(context.stream, {.gate = gate, .up = up, .out = gate}));
+  TRY(ops::gated_activation(
+      context.stream, {.gate = gate, .up = up, .out = gate, .activation = Activation::kSilu}));
   return down_proj.forward_add(context, gate, residual);
 }
 

@@ -72,6 +72,9 @@ Result<Rotary> Rotary::create(WeightsReader& reader, const RopeConfig& config,
 }
 
 Status Rotary::forward(const Context& context, Tensor& x) const {
+  if (cos_sin.empty()) {
+    return {};
+  }
   return ops::rope(context.stream, {.x = x,
                                     .positions = context.attention.positions,
                                     .cos_sin = cos_sin,

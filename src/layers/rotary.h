@@ -49,7 +49,7 @@ struct RopeConfig {
 std::vector<float> rope_frequencies(const RopeConfig& config);
 
 struct Rotary {
-  Tensor cos_sin;  ///< [max_positions, rotary_dim] f32
+  Tensor cos_sin;  ///< [max_positions, rotary_dim] f32; empty for models that rotate nothing
   bool interleaved = false;
 
   /// Computes the table into the reader's store.

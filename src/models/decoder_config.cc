@@ -5,17 +5,6 @@
 namespace godwit {
 namespace {
 
-Status refuse_quantization(const ConfigReader& reader) {
-  for (const char* key : {"quantization_config", "compression_config"}) {
-    if (reader.find(key) != nullptr) {
-      return unimplemented(
-          reader.name() + ": " + key + " is set",
-          "use a checkpoint in bf16, f16 or f32, or a GGUF file in Q8_0, Q4_0 or Q4_1");
-    }
-  }
-  return {};
-}
-
 Result<Llama3Rope> read_llama3(const ConfigReader& reader) {
   const Llama3Rope rope = {
       .factor = TRY(reader.positive("factor")),

@@ -9,12 +9,24 @@ namespace godwit {
 Result<std::unique_ptr<Model>> create_llama(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_qwen2(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_qwen3(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_falcon(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_gpt2(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_gptj(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_gpt_neox(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_nemotron(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_opt(const Json& config, const std::string& config_name);
 
 std::span<const ModelKind> model_table() {
-  static constexpr std::array<ModelKind, 3> kTable = {{
+  static constexpr std::array<ModelKind, 9> kTable = {{
       {.architecture = "LlamaForCausalLM", .create = &create_llama},
       {.architecture = "Qwen2ForCausalLM", .create = &create_qwen2},
       {.architecture = "Qwen3ForCausalLM", .create = &create_qwen3},
+      {.architecture = "FalconForCausalLM", .create = &create_falcon},
+      {.architecture = "GPT2LMHeadModel", .create = &create_gpt2},
+      {.architecture = "GPTJForCausalLM", .create = &create_gptj},
+      {.architecture = "GPTNeoXForCausalLM", .create = &create_gpt_neox},
+      {.architecture = "NemotronForCausalLM", .create = &create_nemotron},
+      {.architecture = "OPTForCausalLM", .create = &create_opt},
   }};
   return kTable;
 }

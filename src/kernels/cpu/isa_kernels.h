@@ -12,6 +12,9 @@ namespace godwit::cpu {
 enum class WeightKind : std::uint8_t { kF32, kF16, kBF16, kQ8_0, kQ4_0, kQ4_1 };
 inline constexpr int kWeightKinds = 6;
 
+/// As many as Activation has; its header may not be included here.
+inline constexpr int kActivationKinds = 5;
+
 struct Half {
   std::uint16_t bits;
 };
@@ -23,7 +26,13 @@ struct BFloat {
 struct RowKernels {
   void (*rms_norm)(const float* x, const float* weight, float* out, std::int64_t width,
                    float epsilon);
-  void (*silu_mul)(const float* gate, const float* up, float* out, std::int64_t width);
+  /// `bias` may be null.
+  void (*layer_norm)(const float* x, const float* weight, const float* bias, float* out,
+                     std::int64_t width, float epsilon);
+  /// Indexed by Activation.
+  void (*activation[kActivationKinds])(const float* x, float* out, std::int64_t width);
+  void (*gated_activation[kActivationKinds])(const float* gate, const float* up, float* out,
+                                             std::int64_t width);
   /// Rotates the pairs (x[i], x[half + i]); `table` holds half cosines, then half sines.
   void (*rope_halves)(float* x, const float* table, std::int64_t half);
   /// Widens `count` elements (whole blocks of quantised kinds) exactly; indexed by WeightKind.
