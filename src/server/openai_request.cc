@@ -130,8 +130,9 @@ Result<bool> truncate_prompt(const GenerationFields& fields, const ServedModel& 
     return false;
   }
   // Room for at least one token of output, unless the prompt alone is asked for.
-  const std::int64_t output = fields.max_tokens.value_or(1);
-  const std::int64_t room = model.max_model_len - std::min(output, model.max_model_len);
+  const std::int64_t output =
+      std::clamp<std::int64_t>(fields.max_tokens.value_or(1), 0, model.max_model_len);
+  const std::int64_t room = model.max_model_len - output;
   std::int64_t kept = *fields.truncation.tokens;
   if (kept > room) {
     return invalid_argument(
