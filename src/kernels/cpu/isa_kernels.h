@@ -111,6 +111,8 @@ struct AttentionItem {
   std::int64_t first_position;  ///< Of the first token.
   std::int64_t window;          ///< 0 = none.
   float scale;
+  float softcap;              ///< 0 = none.
+  const float* alibi_slopes;  ///< Of the first head; or null.
   const void* k;  ///< The head's rows of block 0.
   const void* v;
   const std::int32_t* blocks;
