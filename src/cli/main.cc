@@ -31,8 +31,11 @@ void add_model_flags(CLI::App& app, ModelOptions& options) {
   app.add_option("--chat-template", options.chat_template,
                  "File with a Jinja template, or the template");
   app.add_option("--generation-config", options.generation_config,
-                 "auto: sampling defaults from generation_config.json; vllm: none")
+                 "Sampling defaults: auto (the model's generation_config.json), vllm (none), or a "
+                 "folder with such a file")
       ->capture_default_str();
+  app.add_option("--override-generation-config", options.override_generation_config,
+                 "JSON object of sampling defaults that go over those");
   app.add_option("--dtype", options.dtype,
                  "auto and bfloat16: fast arithmetic; float32: exact arithmetic")
       ->capture_default_str();

@@ -18,7 +18,10 @@ struct ModelOptions {
   std::string tokenizer;  ///< A folder or file; empty = the model's own.
   bool skip_tokenizer_init = false;
   std::string chat_template;  ///< A file, or the template itself; empty = the model's own.
-  std::string generation_config = "auto";  ///< "auto": use the model's file; "vllm": ignore it.
+  /// Sampling defaults. "auto": of the model's generation_config.json; "vllm": none; else the
+  /// folder of another one.
+  std::string generation_config = "auto";
+  std::string override_generation_config;  ///< A JSON object that goes over it; may be empty.
   std::string dtype = "auto";              ///< auto, bfloat16, float32
   std::string kv_cache_dtype = "auto";
   std::string max_model_len = "auto";  ///< A number, with k or K for thousands; auto or -1.

@@ -137,7 +137,6 @@ constexpr auto kUnsupported = std::to_array<std::string_view>({
     "--node-rank",
     "--optimization-level",
     "--otlp-traces-endpoint",
-    "--override-generation-config",
     "--pooler-config",
     "--prefill-context-parallel-size",
     "--prefix-caching-hash-algo",

@@ -35,6 +35,7 @@ struct KernelTable {
   Kernel<GatherTokensParams> gather_tokens = nullptr;
   Kernel<ScatterTokensParams> scatter_tokens = nullptr;
   Kernel<ProcessLogitsParams> process_logits = nullptr;
+  Kernel<MaskLogitsParams> mask_logits = nullptr;
   Kernel<SampleParams> sample = nullptr;
   Kernel<TokenLogprobsParams> token_logprobs = nullptr;
 };

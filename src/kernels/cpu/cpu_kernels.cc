@@ -103,6 +103,7 @@ constexpr KernelTable table(const char* name) {
       .gather_tokens = bound<kIsa, GatherTokensParams, cpu::gather_tokens>,
       .scatter_tokens = bound<kIsa, ScatterTokensParams, cpu::scatter_tokens>,
       .process_logits = bound<kIsa, ProcessLogitsParams, cpu::process_logits>,
+      .mask_logits = bound<kIsa, MaskLogitsParams, cpu::mask_logits>,
       .sample = bound<kIsa, SampleParams, cpu::sample>,
       .token_logprobs = bound<kIsa, TokenLogprobsParams, cpu::token_logprobs>,
   };

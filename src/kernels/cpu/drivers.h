@@ -24,6 +24,7 @@ Status attention(const IsaKernels& isa, Stream& stream, const AttentionParams& p
 Status gather_tokens(const IsaKernels& isa, Stream& stream, const GatherTokensParams& params);
 Status scatter_tokens(const IsaKernels& isa, Stream& stream, const ScatterTokensParams& params);
 Status process_logits(const IsaKernels& isa, Stream& stream, const ProcessLogitsParams& params);
+Status mask_logits(const IsaKernels& isa, Stream& stream, const MaskLogitsParams& params);
 Status sample(const IsaKernels& isa, Stream& stream, const SampleParams& params);
 Status token_logprobs(const IsaKernels& isa, Stream& stream, const TokenLogprobsParams& params);
 

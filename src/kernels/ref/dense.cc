@@ -235,6 +235,7 @@ const KernelTable& kernel_table() {
                                          .gather_tokens = gather_tokens,
                                          .scatter_tokens = scatter_tokens,
                                          .process_logits = process_logits,
+                                         .mask_logits = mask_logits,
                                          .sample = sample,
                                          .token_logprobs = token_logprobs};
   return kTable;
