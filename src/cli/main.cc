@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "cli/bench_flags.h"
 #include "cli/doctor.h"
 #include "cli/options.h"
 #include "cli/run.h"
@@ -126,16 +127,30 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   serve->callback([&options, &action] { action = [&options] { return run_serve(options); }; });
 }
 
+void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
+  app.add_option("--temperature", flags.temperature, "0 takes the most likely token");
+  app.add_option("--top-p", flags.top_p, "Draw from the likeliest tokens of this probability");
+  app.add_option("--top-k", flags.top_k, "Draw from so many tokens; 0: all");
+  app.add_option("--min-p", flags.min_p, "Least probability, as a part of the likeliest token's");
+  app.add_option("--repetition-penalty", flags.repetition_penalty, "1: none");
+  app.add_option("--presence-penalty", flags.presence_penalty, "0: none");
+  app.add_option("--frequency-penalty", flags.frequency_penalty, "0: none");
+  app.add_option("--sampling-seed", flags.seed, "Seed of this answer");
+  app.add_option("--stop", flags.stop, "Text that ends an answer")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_run(CLI::App& app, RunCommand& command, Action& action) {
-  CLI::App* run = app.add_subcommand("run", "Answer one prompt on the terminal");
+  CLI::App* run =
+      app.add_subcommand("run", "Answer one prompt on the terminal, or chat when none is given");
   run->add_option("MODEL", command.model.model, "Folder or .gguf file")->required();
-  run->add_option("PROMPT", command.prompt, "What to ask")->required();
+  run->add_option("PROMPT", command.prompt, "What to ask; without it: a chat, a line a turn");
   add_model_flags(*run, command.model);
+  run->add_option("--system", command.system, "System message");
   run->add_option("--max-tokens", command.max_tokens, "Longest answer")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  run->add_option("--temperature", command.temperature, "0 takes the most likely token");
-  run->add_option("--sampling-seed", command.seed, "Seed of this answer");
+  add_sampling_flags(*run, command.sampling);
   run->add_flag("--raw", command.raw, "Give the prompt as it is, without the chat template");
   run->callback(
       [&command, &action] { action = [&command] { return run_prompt(command, stdout); }; });
@@ -199,10 +214,12 @@ int run_program(int argc, char** argv) {
   DoctorCommand doctor;
   TokenizeCommand tokenize;
   RenderArguments render;
+  BenchCommands bench;
   Action action;
   add_serve(app, serve, action);
   add_run(app, run, action);
   add_doctor(app, doctor, action);
+  add_bench(app, bench, add_model_flags, action);
   add_text_commands(app, tokenize, render, action);
 
   std::vector<std::string> arguments =
