@@ -74,8 +74,9 @@ SamplingParams make_sampling(const LoadedEngine& loaded, const RunCommand& comma
 
 }  // namespace
 
-Result<Answer> write_answer(const LoadedEngine& loaded, const RunCommand& command,
-                            std::vector<TokenId> prompt, Interrupts* interrupts, std::FILE* out) {
+Result<TerminalAnswer> write_answer(const LoadedEngine& loaded, const RunCommand& command,
+                                    std::vector<TokenId> prompt, Interrupts* interrupts,
+                                    std::FILE* out) {
   Request request;
   request.id = "run";
   request.sampling = make_sampling(loaded, command, static_cast<std::int64_t>(prompt.size()));
@@ -85,7 +86,7 @@ Result<Answer> write_answer(const LoadedEngine& loaded, const RunCommand& comman
   const auto queue = std::make_shared<DeltaQueue>();
   const RequestKey key = TRY(loaded.engine->submit(
       std::move(request), [queue](Delta delta) { queue->push(std::move(delta)); }));
-  Answer answer;
+  TerminalAnswer answer;
   while (true) {
     const std::deque<Delta> deltas = queue->pop_all(interrupts);
     if (deltas.empty()) {

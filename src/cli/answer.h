@@ -14,7 +14,7 @@
 
 namespace godwit {
 
-struct Answer {
+struct TerminalAnswer {
   std::string text;
   FinishReason reason = FinishReason::kStop;  ///< kAbort after an interrupt.
 };
@@ -22,7 +22,8 @@ struct Answer {
 /// Answers `prompt` and writes the text to `out` as it comes, with a line's end after it.
 /// `interrupts` may be null; one that comes ends the answer. Errors: the engine's, and output that
 /// cannot be written.
-Result<Answer> write_answer(const LoadedEngine& loaded, const RunCommand& command,
-                            std::vector<TokenId> prompt, Interrupts* interrupts, std::FILE* out);
+Result<TerminalAnswer> write_answer(const LoadedEngine& loaded, const RunCommand& command,
+                                    std::vector<TokenId> prompt, Interrupts* interrupts,
+                                    std::FILE* out);
 
 }  // namespace godwit

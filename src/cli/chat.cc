@@ -69,7 +69,8 @@ class Chat {
                       length),
           "/clear begins a new one");
     }
-    Answer given = TRY(write_answer(loaded_, command_, std::move(prompt), interrupts_, out_));
+    TerminalAnswer given =
+        TRY(write_answer(loaded_, command_, std::move(prompt), interrupts_, out_));
     interrupted_ = given.reason == FinishReason::kAbort;
     return std::move(given.text);
   }

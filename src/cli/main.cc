@@ -142,7 +142,7 @@ void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
 
 void add_run(CLI::App& app, RunCommand& command, Action& action) {
   CLI::App* run =
-      app.add_subcommand("run", "Answer one prompt on the terminal, or chat when none is given");
+      app.add_subcommand("run", "TerminalAnswer one prompt on the terminal, or chat when none is given");
   run->add_option("MODEL", command.model.model, "Folder or .gguf file")->required();
   run->add_option("PROMPT", command.prompt, "What to ask; without it: a chat, a line a turn");
   add_model_flags(*run, command.model);
