@@ -11,7 +11,10 @@
 
 #include "base/log.h"
 #include "cli/bench_flags.h"
+#include "cli/command_tree.h"
+#include "cli/completion.h"
 #include "cli/doctor.h"
+#include "cli/man_page.h"
 #include "cli/options.h"
 #include "cli/run.h"
 #include "cli/serve.h"
@@ -141,8 +144,8 @@ void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
 }
 
 void add_run(CLI::App& app, RunCommand& command, Action& action) {
-  CLI::App* run =
-      app.add_subcommand("run", "TerminalAnswer one prompt on the terminal, or chat when none is given");
+  CLI::App* run = app.add_subcommand(
+      "run", "TerminalAnswer one prompt on the terminal, or chat when none is given");
   run->add_option("MODEL", command.model.model, "Folder or .gguf file")->required();
   run->add_option("PROMPT", command.prompt, "What to ask; without it: a chat, a line a turn");
   add_model_flags(*run, command.model);
@@ -193,6 +196,27 @@ void add_text_commands(CLI::App& app, TokenizeCommand& tokenize, RenderArguments
   show->callback([&] { action = [&] { return render_command(render); }; });
 }
 
+void add_descriptions(CLI::App& app, std::string& shell, Action& action) {
+  CLI::App* completion =
+      app.add_subcommand("completion", "Print a script that makes a shell complete this program");
+  completion->add_option("SHELL", shell, "Which shell")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->callback([&app, &shell, &action] {
+    action = [&app, &shell]() -> Status {
+      std::fputs(TRY(write_completion(describe_command(app), shell)).c_str(), stdout);
+      return {};
+    };
+  });
+  CLI::App* man = app.add_subcommand("man", "Print the manual page");
+  man->callback([&app, &action] {
+    action = [&app]() -> Status {
+      std::fputs(write_man_page(describe_command(app), GODWIT_VERSION).c_str(), stdout);
+      return {};
+    };
+  });
+}
+
 log::Level parse_level(const std::string& name) {
   if (name == "debug") {
     return log::Level::kDebug;
@@ -215,12 +239,14 @@ int run_program(int argc, char** argv) {
   TokenizeCommand tokenize;
   RenderArguments render;
   BenchCommands bench;
+  std::string shell;
   Action action;
   add_serve(app, serve, action);
   add_run(app, run, action);
   add_doctor(app, doctor, action);
   add_bench(app, bench, add_model_flags, action);
   add_text_commands(app, tokenize, render, action);
+  add_descriptions(app, shell, action);
 
   std::vector<std::string> arguments =
       normalize_flags(std::vector<std::string>(argv + 1, argv + argc));
