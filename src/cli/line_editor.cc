@@ -15,6 +15,7 @@ namespace godwit {
 namespace {
 
 constexpr int kHistoryLines = 1000;
+constexpr char kControlD = 4;
 
 const char* prompt_text(EditLine* /*editor*/) {
   return ">>> ";
@@ -85,8 +86,11 @@ struct LineEditor::Impl {
         return -1;
       }
       char byte = 0;
-      if (::read(STDIN_FILENO, &byte, 1) != 1) {
-        return 0;
+      const LineInfo* typed = el_line(line);
+      if (::read(STDIN_FILENO, &byte, 1) != 1 ||
+          (byte == kControlD && typed->buffer == typed->lastchar)) {
+        self.ended = true;  // libedit would beep at a Ctrl-D, and read again after a 0 from here.
+        return -1;
       }
       const std::size_t length = std::mbrtowc(character, &byte, 1, &self.decoding);
       if (length == static_cast<std::size_t>(-1)) {
@@ -102,6 +106,7 @@ struct LineEditor::Impl {
   EditLine* editor = nullptr;
   History* history = nullptr;
   bool interrupted = false;
+  bool ended = false;
   std::mbstate_t decoding{};
 };
 
@@ -129,7 +134,7 @@ EditedLine LineEditor::read() {
     std::fflush(stdout);
     return line;
   }
-  if (text == nullptr || count <= 0) {
+  if (impl_->ended || text == nullptr || count <= 0) {
     std::fputc('\n', stdout);
     return {};
   }
