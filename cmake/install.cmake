@@ -28,11 +28,11 @@ install(FILES ${godwit_generated}/godwit.fish
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
-# Libraries whose headers are compiled in: their notices, as Debian collects them.
+# Libraries whose headers are compiled in: their notices, as Debian collects them. (Boost's licence
+# asks for none in a program.)
 set(godwit_notices ${godwit_generated}/THIRD_PARTY_NOTICES)
 file(WRITE ${godwit_notices} "Compiled into godwit:\n")
-foreach(package libboost1.74-dev nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev
-                prometheus-cpp-dev)
+foreach(package nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev prometheus-cpp-dev)
   if(EXISTS /usr/share/doc/${package}/copyright)
     file(READ /usr/share/doc/${package}/copyright notice)
     file(APPEND ${godwit_notices} "\n==== ${package}\n\n${notice}")

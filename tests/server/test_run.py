@@ -101,7 +101,7 @@ def terminal(command, tmp_path):
 def test_terminal_chats_and_quits_with_ctrl_d(terminal):
     chat = terminal("--max-tokens", "4")
     chat.type("hello\r")
-    chat.expect(r"hello\r\n.*\w+.*>>> ")
+    chat.expect(r"hello\r\n(.|\n)+>>> ")
     chat.type("/help\r")
     chat.expect(r"/system TEXT(.|\n)*>>> ")
     chat.type("\x04")
