@@ -20,8 +20,12 @@ struct KernelTable {
 
   Kernel<EmbeddingParams> embedding = nullptr;
   Kernel<RmsNormParams> rms_norm = nullptr;
+  Kernel<LayerNormParams> layer_norm = nullptr;
   Kernel<GemmParams> gemm = nullptr;
-  Kernel<SiluMulParams> silu_mul = nullptr;
+  Kernel<ActivationParams> activation = nullptr;
+  Kernel<GatedActivationParams> gated_activation = nullptr;
+  Kernel<AddParams> add = nullptr;
+  Kernel<ScaleParams> scale = nullptr;
   Kernel<GatherRowsParams> gather_rows = nullptr;
 
   Kernel<RopeParams> rope = nullptr;

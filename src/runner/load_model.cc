@@ -8,8 +8,11 @@
 namespace godwit {
 namespace {
 
-/// Buffers that old checkpoints saved although they are computed from the config.
-constexpr std::array<std::string_view, 1> kIgnorable = {".rotary_emb.inv_freq"};
+/// Buffers that old checkpoints saved although they are computed from the config: frequencies and
+/// causal masks.
+constexpr std::array<std::string_view, 5> kIgnorable = {".rotary_emb.inv_freq", ".attn.bias",
+                                                        ".attn.masked_bias", ".attention.bias",
+                                                        ".attention.masked_bias"};
 
 Result<Json> read_config(const std::filesystem::path& path, const Checkpoint& checkpoint) {
   if (checkpoint.gguf() != nullptr) {

@@ -121,5 +121,17 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenCase{"qwen2_headdim0", false}, GoldenCase{"qwen2_headdim0", true},
                     GoldenCase{"qwen3", false}, GoldenCase{"qwen3", true}));
 
+/// GPT-2 and its heirs.
+INSTANTIATE_TEST_SUITE_P(GptFixtures, ModelGoldenTest,
+                         testing::Values(GoldenCase{"gpt2", false}, GoldenCase{"gpt2", true},
+                                         GoldenCase{"opt", false}, GoldenCase{"opt", true},
+                                         GoldenCase{"falcon", false}, GoldenCase{"falcon", true},
+                                         GoldenCase{"falcon_new", false},
+                                         GoldenCase{"falcon_new", true},
+                                         GoldenCase{"gpt_neox", false},
+                                         GoldenCase{"gpt_neox", true}, GoldenCase{"gptj", false},
+                                         GoldenCase{"gptj", true}, GoldenCase{"nemotron", false},
+                                         GoldenCase{"nemotron", true}));
+
 }  // namespace
 }  // namespace godwit

@@ -9,8 +9,12 @@ namespace godwit::cpu {
 
 Status embedding(const IsaKernels& isa, Stream& stream, const EmbeddingParams& params);
 Status rms_norm(const IsaKernels& isa, Stream& stream, const RmsNormParams& params);
+Status layer_norm(const IsaKernels& isa, Stream& stream, const LayerNormParams& params);
 Status gemm(const IsaKernels& isa, Stream& stream, const GemmParams& params);
-Status silu_mul(const IsaKernels& isa, Stream& stream, const SiluMulParams& params);
+Status activation(const IsaKernels& isa, Stream& stream, const ActivationParams& params);
+Status gated_activation(const IsaKernels& isa, Stream& stream, const GatedActivationParams& params);
+Status add(const IsaKernels& isa, Stream& stream, const AddParams& params);
+Status scale(const IsaKernels& isa, Stream& stream, const ScaleParams& params);
 Status gather_rows(const IsaKernels& isa, Stream& stream, const GatherRowsParams& params);
 
 Status rope(const IsaKernels& isa, Stream& stream, const RopeParams& params);
