@@ -159,7 +159,7 @@ Status add_merges(const GgufVocabulary& gguf, BpeModel& model) {
       return bad_field(place(), "joins '" + std::string(merge) +
                                     "', for which tokenizer.ggml.tokens lacks a token");
     }
-    model.add_merge(*left, *right, *merged);
+    model.add_merge(*left, *right, *merged, static_cast<std::uint32_t>(i));
   }
   return {};
 }
@@ -245,7 +245,7 @@ Result<Tokenizer> Tokenizer::from_gguf(const GgufVocabulary& gguf) {
       TRY(make_post_processor(gguf, gguf.add_bos.value_or(row->add_bos && bos), bos, eos));
   std::vector<NormalizerStep> normalizer;
   if (row->compose) {
-    normalizer.emplace_back(ComposeStep{false});
+    normalizer.emplace_back(UnicodeStep{false, true});
   }
   return Tokenizer(std::make_unique<const TokenizerParts>(TokenizerParts{
       .added_tokens = std::move(added_tokens),
@@ -253,7 +253,7 @@ Result<Tokenizer> Tokenizer::from_gguf(const GgufVocabulary& gguf) {
       .pre_tokenizer = std::move(pre_tokenizer),
       .model = std::move(model),
       .post_processor = std::move(post_processor),
-      .decoder = ByteLevelDecoder(),
+      .decoder = TokenDecoder(ByteLevelDecoder()),
       .bos_id = bos,
       .eos_id = eos,
   }));

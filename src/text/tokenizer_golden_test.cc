@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "support/fixtures.h"
+#include "text/base64.h"
 #include "text/detokenizer.h"
 #include "text/tokenizer.h"
 
@@ -28,27 +29,6 @@ std::vector<TokenId> ids_of(const Json& row, std::string_view key) {
 
 std::string text_of(const Json& row, std::string_view key) {
   return row.find(key)->as_string();
-}
-
-/// The bytes of a base64 text.
-std::string decode_base64(std::string_view text) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    if (c == '=') {
-      break;
-    }
-    bits = (bits << 6) | static_cast<std::uint32_t>(kDigits.find(c));
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      bytes.push_back(static_cast<char>((bits >> count) & 0xFF));
-    }
-  }
-  return bytes;
 }
 
 std::string show(const std::vector<TokenId>& ids) {
@@ -170,8 +150,8 @@ std::string check_row(const Tokenizer& tokenizer, const Json& row, const std::st
         failure += tokenizer.id_to_token(ids[i]) ? "vocab: id without token has one" : "";
         continue;
       }
-      failure +=
-          compare("vocab", tokenizer.id_to_token(ids[i]).value_or("(none)"), tokens[i].as_string());
+      failure += compare("vocab", std::string(tokenizer.id_to_token(ids[i]).value_or("(none)")),
+                         tokens[i].as_string());
       failure += tokenizer.token_to_id(tokens[i].as_string()) == ids[i] ? "" : "vocab id";
     }
     return failure;
@@ -185,7 +165,7 @@ std::map<std::string, std::string> read_corpus(const std::filesystem::path& fold
   for (const Json& row : test::read_json_lines(folder / "corpus.jsonl.gz")) {
     const Json* const bytes = row.find("b64");
     corpus[text_of(row, "id")] =
-        bytes != nullptr ? decode_base64(bytes->as_string()) : text_of(row, "text");
+        bytes != nullptr ? *decode_base64(bytes->as_string()) : text_of(row, "text");
   }
   return corpus;
 }
@@ -229,6 +209,14 @@ INSTANTIATE_TEST_SUITE_P(ByteLevel, SharedTokenizerGolden,
                                          "qwen3", "gpt-oss", "mistral-nemo-tekken", "claude-nfkc",
                                          "clip"),
                          test_name);
+INSTANTIATE_TEST_SUITE_P(ByteFallback, SharedTokenizerGolden,
+                         testing::Values("llama2", "mistral-v0.1", "mistral-v0.3", "phi-3-mini",
+                                         "gemma3", "chatglm3"),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(Unigram, SharedTokenizerGolden, testing::Values("t5-small", "marian-nmt"),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(WordPiece, SharedTokenizerGolden,
+                         testing::Values("bert-base-uncased", "bert-base-cased"), test_name);
 
 class TreeTokenizerGolden : public testing::TestWithParam<std::string> {};
 

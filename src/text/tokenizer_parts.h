@@ -11,10 +11,12 @@
 #include "text/post_processor.h"
 #include "text/pre_tokenizer.h"
 #include "text/token_decoder.h"
+#include "text/unigram_model.h"
+#include "text/word_piece_model.h"
 
 namespace godwit {
 
-using TokenModel = std::variant<BpeModel>;
+using TokenModel = std::variant<BpeModel, UnigramModel, WordPieceModel>;
 
 struct TokenizerParts {
   AddedTokens added_tokens;
