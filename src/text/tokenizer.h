@@ -40,6 +40,17 @@ class Tokenizer {
   /// beginning and end tokens (may be null). Errors: kInvalidArgument with the field's name;
   /// kUnimplemented with the component's.
   static Result<Tokenizer> from_json(const Json& tokenizer_json, const Json* tokenizer_config);
+  /// Reads the content of a SentencePiece tokenizer.model, and of tokenizer_config.json (may be
+  /// null) for added tokens and which of the beginning and end tokens are added.
+  static Result<Tokenizer> from_sentencepiece(std::string_view bytes, const Json* config);
+  /// Reads tiktoken's ranks: lines of a token in base64 and its rank. They say nothing of the split
+  /// rule; it is the one of the published vocabulary with as many ranks. Added tokens are those of
+  /// tokenizer_config.json (may be null).
+  static Result<Tokenizer> from_tiktoken(std::string_view text, const Json* config);
+  /// Reads the content of Mistral's tekken.json, likewise.
+  static Result<Tokenizer> from_tekken(const Json& tekken, const Json* config);
+  /// Reads BERT's vocab.txt, one token a line, likewise.
+  static Result<Tokenizer> from_vocab_txt(std::string_view text, const Json* config);
   /// Reads the vocabulary of a GGUF file.
   static Result<Tokenizer> from_gguf(const GgufVocabulary& vocabulary);
 

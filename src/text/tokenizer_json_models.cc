@@ -1,6 +1,9 @@
 #include "text/tokenizer_json_models.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -102,6 +105,30 @@ Result<TokenModel> read_bpe(const TokenizerField& field) {
   return TokenModel(std::move(model));
 }
 
+/// The score as Hugging Face's JSON reader has it: the digits as an integer, divided by a power of
+/// ten. That can be off in the last bit, and such bits decide between sums that are equal on paper.
+double score_as_read(double score) {
+  std::array<char, 64> text;
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), std::abs(score),
+                                          std::chars_format::fixed);
+  if (error != std::errc()) {
+    return score;
+  }
+  std::string digits(text.data(), end);
+  const std::size_t point = digits.find('.');
+  const std::size_t decimals = point == std::string::npos ? 0 : digits.size() - point - 1;
+  std::erase(digits, '.');
+  constexpr std::size_t kMaxDigits = 19;    // of a 64-bit integer
+  constexpr std::size_t kMaxDecimals = 22;  // so that the power of ten is exact
+  if (digits.size() > kMaxDigits || decimals > kMaxDecimals) {
+    return score;
+  }
+  std::uint64_t integer = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), integer);
+  return std::copysign(static_cast<double>(integer) / std::pow(10.0, static_cast<double>(decimals)),
+                       score);
+}
+
 /// Reads a list of [token, score]. A token's id is its place in it.
 Result<TokenModel> read_unigram(const TokenizerField& field) {
   const TokenizerField list = field["vocab"];
@@ -123,7 +150,7 @@ Result<TokenModel> read_unigram(const TokenizerField& field) {
     if (vocabulary.add(token, id) != Vocabulary::Added::kYes) {
       return list.element(i).wrong("repeats the token '" + token + "'");
     }
-    pieces.push_back({id, entry.as_array()[1].as_double()});
+    pieces.push_back({id, score_as_read(entry.as_array()[1].as_double())});
     lowest = i == 0 ? pieces[i].score : std::min(lowest, pieces[i].score);
   }
   UnigramOptions options;

@@ -220,14 +220,9 @@ Result<TokenId> read_token_and_id(const TokenizerField& field) {
   return field.element(1).to_token_id();
 }
 
-/// [CLS] A [SEP], and with a second text B [SEP].
 Result<PostProcessor> read_bert(const TokenizerField& field) {
-  const TemplatePart begin{TemplatePart::Kind::kTokens, {TRY(read_token_and_id(field["cls"]))}, 0};
-  const TemplatePart end{TemplatePart::Kind::kTokens, {TRY(read_token_and_id(field["sep"]))}, 0};
-  const TemplatePart first{TemplatePart::Kind::kFirst, {}, 0};
-  const TemplatePart second{TemplatePart::Kind::kSecond, {}, 1};
-  const TemplatePart second_end{TemplatePart::Kind::kTokens, end.tokens, 1};
-  return PostProcessor{{begin, first, end}, {begin, first, end, second, second_end}};
+  const TokenId begin = TRY(read_token_and_id(field["cls"]));
+  return bert_template(begin, TRY(read_token_and_id(field["sep"])));
 }
 
 Result<PostProcessor> read_roberta(const TokenizerField& field) {

@@ -29,4 +29,14 @@ struct TokenizerParts {
   std::optional<TokenId> eos_id;
 };
 
+/// BERT's tokens with a role of their own.
+struct BertTokens {
+  TokenId unknown;
+  TokenId begin;
+  TokenId end;
+};
+/// BERT's pipeline around a vocabulary, in which tokens that begin inside a word begin with "##".
+TokenizerParts bert_parts(Vocabulary vocabulary, AddedTokens added_tokens, const BertStep& rules,
+                          const BertTokens& tokens);
+
 }  // namespace godwit
