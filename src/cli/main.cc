@@ -10,7 +10,11 @@
 #include <vector>
 
 #include "base/log.h"
+#include "cli/bench_flags.h"
+#include "cli/command_tree.h"
+#include "cli/completion.h"
 #include "cli/doctor.h"
+#include "cli/man_page.h"
 #include "cli/options.h"
 #include "cli/run.h"
 #include "cli/serve.h"
@@ -129,16 +133,30 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   serve->callback([&options, &action] { action = [&options] { return run_serve(options); }; });
 }
 
+void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
+  app.add_option("--temperature", flags.temperature, "0 takes the most likely token");
+  app.add_option("--top-p", flags.top_p, "Draw from the likeliest tokens of this probability");
+  app.add_option("--top-k", flags.top_k, "Draw from so many tokens; 0: all");
+  app.add_option("--min-p", flags.min_p, "Least probability, as a part of the likeliest token's");
+  app.add_option("--repetition-penalty", flags.repetition_penalty, "1: none");
+  app.add_option("--presence-penalty", flags.presence_penalty, "0: none");
+  app.add_option("--frequency-penalty", flags.frequency_penalty, "0: none");
+  app.add_option("--sampling-seed", flags.seed, "Seed of this answer");
+  app.add_option("--stop", flags.stop, "Text that ends an answer")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_run(CLI::App& app, RunCommand& command, Action& action) {
-  CLI::App* run = app.add_subcommand("run", "Answer one prompt on the terminal");
+  CLI::App* run = app.add_subcommand(
+      "run", "TerminalAnswer one prompt on the terminal, or chat when none is given");
   run->add_option("MODEL", command.model.model, "Folder or .gguf file")->required();
-  run->add_option("PROMPT", command.prompt, "What to ask")->required();
+  run->add_option("PROMPT", command.prompt, "What to ask; without it: a chat, a line a turn");
   add_model_flags(*run, command.model);
+  run->add_option("--system", command.system, "System message");
   run->add_option("--max-tokens", command.max_tokens, "Longest answer")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  run->add_option("--temperature", command.temperature, "0 takes the most likely token");
-  run->add_option("--sampling-seed", command.seed, "Seed of this answer");
+  add_sampling_flags(*run, command.sampling);
   run->add_flag("--raw", command.raw, "Give the prompt as it is, without the chat template");
   run->callback(
       [&command, &action] { action = [&command] { return run_prompt(command, stdout); }; });
@@ -181,6 +199,27 @@ void add_text_commands(CLI::App& app, TokenizeCommand& tokenize, RenderArguments
   show->callback([&] { action = [&] { return render_command(render); }; });
 }
 
+void add_descriptions(CLI::App& app, std::string& shell, Action& action) {
+  CLI::App* completion =
+      app.add_subcommand("completion", "Print a script that makes a shell complete this program");
+  completion->add_option("SHELL", shell, "Which shell")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->callback([&app, &shell, &action] {
+    action = [&app, &shell]() -> Status {
+      std::fputs(TRY(write_completion(describe_command(app), shell)).c_str(), stdout);
+      return {};
+    };
+  });
+  CLI::App* man = app.add_subcommand("man", "Print the manual page");
+  man->callback([&app, &action] {
+    action = [&app]() -> Status {
+      std::fputs(write_man_page(describe_command(app), GODWIT_VERSION).c_str(), stdout);
+      return {};
+    };
+  });
+}
+
 log::Level parse_level(const std::string& name) {
   if (name == "debug") {
     return log::Level::kDebug;
@@ -202,11 +241,15 @@ int run_program(int argc, char** argv) {
   DoctorCommand doctor;
   TokenizeCommand tokenize;
   RenderArguments render;
+  BenchCommands bench;
+  std::string shell;
   Action action;
   add_serve(app, serve, action);
   add_run(app, run, action);
   add_doctor(app, doctor, action);
+  add_bench(app, bench, add_model_flags, action);
   add_text_commands(app, tokenize, render, action);
+  add_descriptions(app, shell, action);
 
   std::vector<std::string> arguments =
       normalize_flags(std::vector<std::string>(argv + 1, argv + argc));

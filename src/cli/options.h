@@ -44,12 +44,25 @@ struct ServeOptions {
   std::string log_level = "info";
 };
 
+/// What the command line says of sampling; the rest is the model's defaults.
+struct SamplingFlags {
+  std::optional<float> temperature;
+  std::optional<float> top_p;
+  std::optional<std::int32_t> top_k;
+  std::optional<float> min_p;
+  std::optional<float> repetition_penalty;
+  std::optional<float> presence_penalty;
+  std::optional<float> frequency_penalty;
+  std::optional<std::int64_t> seed;
+  std::vector<std::string> stop;
+};
+
 struct RunCommand {
   ModelOptions model;
-  std::string prompt;
+  std::string prompt;  ///< Empty: a conversation, read from standard input.
+  std::string system;  ///< The system message; empty = none.
   std::int64_t max_tokens = 512;
-  std::optional<float> temperature;
-  std::optional<std::int64_t> seed;
+  SamplingFlags sampling;
   bool raw = false;  ///< Give the prompt to the model as it is, without the chat template.
 };
 
