@@ -44,9 +44,27 @@ class Fetch {
       TRY(need(file));
     }
     if (!weights.empty()) {
-      TRY(need_weights(weights));
+      for (const std::string& file : TRY(tensor_files(weights))) {
+        TRY(need(file));
+      }
     }
     return snapshot;
+  }
+
+  /// Bytes of the tensors' files, as the hub tells them.
+  Result<std::uint64_t> count_weights() const {
+    std::vector<std::string> names;
+    if (!name_.file.empty()) {
+      names.push_back(TRY(select_gguf(files_.files, name_.file, name_.repository)));
+    } else {
+      const std::string weights = TRY(select_weights(files_.files, name_.repository));
+      names = TRY(tensor_files(weights));
+    }
+    std::uint64_t bytes = 0;
+    for (const std::string& file : names) {
+      bytes += TRY(online_->client.facts(name_.repository, files_.commit, file)).size;
+    }
+    return bytes;
   }
 
  private:
@@ -62,23 +80,24 @@ class Fetch {
     return {};
   }
 
-  Status need_weights(const std::string& weights) const {
-    TRY(need(weights));
+  /// The files with tensors: `weights` itself, or the shards of that index.
+  Result<std::vector<std::string>> tensor_files(const std::string& weights) const {
     if (weights.ends_with(".safetensors")) {
-      return {};
+      return std::vector<std::string>{weights};
     }
+    TRY(need(weights));
     const std::string index =
         TRY(read_file(cache_.snapshot(files_.commit) / weights, kLargestIndex));
-    for (const std::string& shard : TRY(read_shards(index, name_.repository))) {
+    std::vector<std::string> shards = TRY(read_shards(index, name_.repository));
+    for (const std::string& shard : shards) {
       const auto& files = files_.files;
       if (online_ != nullptr && std::find(files.begin(), files.end(), shard) == files.end()) {
         return not_found(weights + " of " + name_.repository + " names " + shard +
                              ", which the repository does not have",
                          "choose another revision");
       }
-      TRY(need(shard));
     }
-    return {};
+    return shards;
   }
 
   const HubName& name_;
@@ -87,6 +106,10 @@ class Fetch {
   RepositoryFiles files_;
   const DownloadContext* online_;  ///< Null: the cache must have everything.
 };
+
+std::string revision_of(const HubName& name) {
+  return name.revision.empty() ? std::string(kMainBranch) : name.revision;
+}
 
 Result<fs::path> find_in_cache(const HubName& name, const std::string& revision, FetchScope scope,
                                const HubCache& cache) {
@@ -100,7 +123,7 @@ Result<fs::path> find_in_cache(const HubName& name, const std::string& revision,
 
 Result<fs::path> fetch_model(const HubName& name, FetchScope scope, const HubSettings& settings,
                              Progress& progress, const RetryPolicy& retries) {
-  const std::string revision = name.revision.empty() ? std::string(kMainBranch) : name.revision;
+  const std::string revision = revision_of(name);
   const HubCache cache(settings.cache, name.repository);
   if (settings.offline) {
     Result<fs::path> found = find_in_cache(name, revision, scope, cache);
@@ -129,6 +152,24 @@ Result<fs::path> fetch_model(const HubName& name, FetchScope scope, const HubSet
   // Remembered last: until all is there, the name stands for the snapshot that it stood for.
   TRY(cache.remember(revision, commit));
   return path;
+}
+
+Result<fs::path> find_cached_model(const HubName& name, const HubSettings& settings) {
+  const HubCache cache(settings.cache, name.repository);
+  return find_in_cache(name, revision_of(name), FetchScope::kModel, cache);
+}
+
+Result<std::uint64_t> weight_bytes(const HubName& name, const HubSettings& settings,
+                                   Progress& progress, const RetryPolicy& retries) {
+  if (settings.offline) {
+    return not_found("the cache does not have all of " + name.repository,
+                     "call without HF_HUB_OFFLINE");
+  }
+  const HubClient client(settings, retries);
+  const HubCache cache(settings.cache, name.repository);
+  RepositoryFiles files = TRY(client.list(name.repository, revision_of(name)));
+  const DownloadContext context{.client = client, .cache = cache, .progress = progress};
+  return Fetch(name, FetchScope::kModel, cache, std::move(files), &context).count_weights();
 }
 
 }  // namespace godwit

@@ -1,6 +1,7 @@
 #pragma once
 // From the name of a model on a hub to a folder or .gguf file on this machine.
 
+#include <cstdint>
 #include <filesystem>
 
 #include "base/status.h"
@@ -24,5 +25,13 @@ enum class FetchScope {
 Result<std::filesystem::path> fetch_model(const HubName& name, FetchScope scope,
                                           const HubSettings& settings, Progress& progress,
                                           const RetryPolicy& retries = {});
+
+/// What fetch_model() would return, if the cache has all of it; never a connection.
+Result<std::filesystem::path> find_cached_model(const HubName& name, const HubSettings& settings);
+
+/// Bytes of the files that hold a model's tensors, as the hub tells them; of weights in shards, the
+/// index is downloaded.
+Result<std::uint64_t> weight_bytes(const HubName& name, const HubSettings& settings,
+                                   Progress& progress, const RetryPolicy& retries = {});
 
 }  // namespace godwit

@@ -29,14 +29,12 @@ bool is_repository_part(std::string_view part) {
 
 bool is_repository(std::string_view text) {
   if (text.find("--") != std::string_view::npos || text.find("..") != std::string_view::npos ||
-      text.ends_with(".git")) {
+      text.ends_with(".git") || text.ends_with(".gguf")) {
     return false;
   }
   const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos) {
-    return is_repository_part(text);
-  }
-  return is_repository_part(text.substr(0, slash)) && is_repository_part(text.substr(slash + 1));
+  return slash != std::string_view::npos && is_repository_part(text.substr(0, slash)) &&
+         is_repository_part(text.substr(slash + 1));
 }
 
 /// Calls `accept` for each part between slashes; false as soon as one is refused.

@@ -1,5 +1,6 @@
 #pragma once
 // How a model of a hub is named on the command line: ORG/NAME[@REVISION][:FILE].
+// The few old models without an owner have one, too, under which the hub finds them.
 
 #include <optional>
 #include <string>
@@ -8,13 +9,14 @@
 namespace godwit {
 
 struct HubName {
-  std::string repository;  ///< "ORG/NAME", or "NAME" for the few without an owner.
+  std::string repository;  ///< "ORG/NAME"
   std::string revision;    ///< A branch, tag or commit; empty when the name has none.
   std::string file;  ///< After the colon: a .gguf file or a quantisation such as Q4_K_M; or "".
 };
 
 /// Splits a name; nothing when no hub would take it (the rules of huggingface_hub: letters, digits,
-/// '-', '_' and '.', at most 96 a part, no "--" and no ".."). It does not look at the disk.
+/// '-', '_' and '.', at most 96 a part, no "--" and no "..") or when it is rather the path of a
+/// .gguf file. It does not look at the disk.
 std::optional<HubName> parse_hub_name(std::string_view text);
 
 /// Whether `text` can name a branch, a tag or a commit: slashes are fine, "..", an empty part, a
