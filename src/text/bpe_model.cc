@@ -38,7 +38,7 @@ void BpeModel::add_merges_by_rank(const std::vector<std::uint32_t>& ranks) {
     const auto merged = static_cast<TokenId>(i);
     const std::optional<std::string_view> token = vocabulary_.token(merged);
     // Splits of a text of n bytes cost n look-ups of n bytes; no real token is longer than this.
-    constexpr std::size_t kLongest = 256;
+    constexpr std::size_t kLongest = 1024;
     if (ranks[i] == kNoRank || !token || token->empty() || token->size() > kLongest) {
       continue;
     }

@@ -42,66 +42,75 @@ void check_sentencepiece(const std::filesystem::path& folder, const std::string&
   score.print(name);
 }
 
-class SentencePieceFile : public testing::TestWithParam<std::string> {};
+/// Where the files are.
+enum class Place { kTree, kShared };
 
-TEST_P(SentencePieceFile, EveryRowOfTheFixtures) {
-  const auto shared = test::shared_fixtures();
-  if (!shared) {
-    GTEST_SKIP() << "needs ../shared/fixtures";
+class OriginalFiles : public testing::TestWithParam<Place> {
+ protected:
+  void SetUp() override {
+    const auto shared = test::shared_fixtures();
+    if (GetParam() == Place::kTree) {
+      folder_ = test::test_data() / "tokenizers";
+    } else if (shared) {
+      folder_ = *shared / "tokenizers";
+    } else {
+      GTEST_SKIP() << "needs ../shared/fixtures";
+    }
   }
-  check_sentencepiece(*shared / "tokenizers", GetParam());
+  [[nodiscard]] Json read_json(const std::string& name) const {
+    const Result<Json> json = parse_json(test::read_text(folder_ / name), name);
+    CHECK(json.ok());
+    return *json;
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_P(OriginalFiles, SentencePiece) {
+  for (const std::string name :
+       {"llama2", "mistral-v0.3", "spm-unigram-en", "spm-unigram-ja", "spm-nai-t5"}) {
+    if (GetParam() == Place::kShared ||
+        std::filesystem::exists(folder_ / name / "tokenizer.model.gz")) {
+      check_sentencepiece(folder_, name);
+    }
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, SentencePieceFile,
-                         testing::Values("llama2", "mistral-v0.3", "spm-unigram-en",
-                                         "spm-unigram-ja", "spm-nai-t5"),
-                         test::file_test_name);
-
-TEST(VocabTxt, EveryRowOfTheFixtures) {
-  const auto shared = test::shared_fixtures();
-  if (!shared) {
-    GTEST_SKIP() << "needs ../shared/fixtures";
-  }
-  for (const std::string name : {"bert-base-uncased", "bert-base-cased"}) {
-    const std::filesystem::path folder = *shared / "tokenizers";
-    const Result<Json> config = parse_json(test::read_text(folder / name / "tokenizer_config.json"),
-                                           "tokenizer_config.json");
-    ASSERT_TRUE(config.ok());
-    const Result<Tokenizer> tokenizer =
-        Tokenizer::from_vocab_txt(test::read_text(folder / name / "vocab.txt"), &*config);
+TEST_P(OriginalFiles, VocabTxt) {
+  const bool tree = GetParam() == Place::kTree;
+  const std::vector<std::string> names =
+      tree ? std::vector<std::string>{"bert-base-uncased"}
+           : std::vector<std::string>{"bert-base-uncased", "bert-base-cased"};
+  for (const std::string& name : names) {
+    const Json config = read_json(name + "/tokenizer_config.json");
+    const std::string text =
+        test::read_text(folder_ / name / (tree ? "vocab.txt.gz" : "vocab.txt"));
+    const Result<Tokenizer> tokenizer = Tokenizer::from_vocab_txt(text, &config);
     ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
-    test::check_golden(*tokenizer, folder, name, "golden.jsonl.gz");
+    test::check_golden(*tokenizer, folder_, name, "golden.jsonl.gz");
   }
 }
 
-TEST(Tiktoken, EveryRowOfTheFixtures) {
-  const auto shared = test::shared_fixtures();
-  if (!shared) {
-    GTEST_SKIP() << "needs ../shared/fixtures";
-  }
-  const std::filesystem::path folder = *shared / "tokenizers" / "kimi-k2";
-  const Result<Json> config = parse_json(test::read_text(folder / "tokenizer_config.json"),
-                                         "tokenizer_config.json", {.allow_non_finite = true});
-  ASSERT_TRUE(config.ok());
-  const Result<Tokenizer> tokenizer =
-      Tokenizer::from_tiktoken(test::read_text(folder / "tiktoken.model.gz"), &*config);
+TEST_P(OriginalFiles, Tiktoken) {
+  const Json config = read_json("kimi-k2/tokenizer_config.json");
+  const std::string text = test::read_text(folder_ / "kimi-k2/tiktoken.model.gz");
+  const Result<Tokenizer> tokenizer = Tokenizer::from_tiktoken(text, &config);
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
-  test::check_golden(*tokenizer, *shared / "tokenizers", "kimi-k2", "golden.jsonl.gz");
+  EXPECT_EQ(tokenizer->bos_id(), 163584);
+  test::check_golden(*tokenizer, folder_, "kimi-k2", "golden.jsonl.gz");
 }
 
-TEST(Tekken, EveryRowOfTheFixtures) {
-  const auto shared = test::shared_fixtures();
-  if (!shared) {
-    GTEST_SKIP() << "needs ../shared/fixtures";
-  }
-  const std::filesystem::path folder = *shared / "tokenizers";
-  const Result<Json> json =
-      parse_json(test::read_text(folder / "mistral-nemo-tekken/tekken.json.gz"), "tekken.json");
-  ASSERT_TRUE(json.ok());
-  const Result<Tokenizer> tokenizer = Tokenizer::from_tekken(*json, nullptr);
+TEST_P(OriginalFiles, Tekken) {
+  const Json json = read_json("mistral-nemo-tekken/tekken.json.gz");
+  const Result<Tokenizer> tokenizer = Tokenizer::from_tekken(json, nullptr);
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
-  test::check_golden(*tokenizer, folder, "mistral-nemo-tekken", "golden.jsonl.gz");
+  test::check_golden(*tokenizer, folder_, "mistral-nemo-tekken", "golden.jsonl.gz");
 }
+
+INSTANTIATE_TEST_SUITE_P(Places, OriginalFiles, testing::Values(Place::kTree, Place::kShared),
+                         [](const testing::TestParamInfo<Place>& place) {
+                           return place.param == Place::kTree ? "Tree" : "Shared";
+                         });
 
 }  // namespace
 }  // namespace godwit

@@ -80,6 +80,9 @@ class RankedVocabulary {
     BpeModel model(std::move(vocabulary_), std::move(options));
     model.add_merges_by_rank(ranks_);
     std::vector<AddedToken> listed = TRY(config_added_tokens(config));
+    for (AddedToken& token : listed) {
+      token.special = true;  // tiktoken knows no other added tokens
+    }
     Result<AddedTokens> tokens =
         AddedTokens::create(merge_added_tokens(std::move(added), std::move(listed)), Normalizer());
     if (!tokens.ok()) {
@@ -185,6 +188,11 @@ Result<Tokenizer> Tokenizer::from_tekken(const Json& tekken, const Json* config)
   const std::string pattern = TRY(settings["pattern"].to_string());
   const std::int64_t size = TRY(settings["default_vocab_size"].to_token_id());
   const std::int64_t specials = TRY(settings["default_num_special_tokens"].to_token_id());
+  constexpr std::int64_t kMostSpecials = 1 << 16;
+  if (specials > kMostSpecials) {
+    return settings["default_num_special_tokens"].wrong("is " + std::to_string(specials) +
+                                                        ", too many");
+  }
   if (specials > size) {
     return settings["default_vocab_size"].wrong("is less than default_num_special_tokens");
   }

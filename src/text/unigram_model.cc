@@ -30,9 +30,10 @@ void UnigramModel::encode(std::string_view text, std::vector<TokenId>& out) cons
   std::vector<Best> best(text.size() + 1);
   const auto offer = [&](std::size_t begin, std::size_t length, TokenId id, double score) {
     Best& target = best[begin + length];
-    const double sum = score + best[begin].score;
+    const double exact = score + best[begin].score;
+    const double sum = options_.single_precision ? static_cast<float>(exact) : exact;
     if (target.id < 0 || sum > target.score) {
-      target = {options_.single_precision ? static_cast<float>(sum) : sum, begin, id};
+      target = {sum, begin, id};
     }
   };
   for (std::size_t at = 0; at < text.size(); at += utf8_length(text[at])) {
