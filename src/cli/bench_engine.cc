@@ -17,6 +17,7 @@
 #include "bench/result_file.h"
 #include "bench/statistics.h"
 #include "cli/loaded_engine.h"
+#include "cli/model_source.h"
 
 namespace godwit {
 namespace {
@@ -153,7 +154,7 @@ void print_starts(std::FILE* out, const char* title, const std::vector<double>& 
 
 Status bench_throughput(const BenchThroughputCommand& command, std::FILE* out) {
   const SystemClock clock;
-  ModelOptions model = command.model;
+  ModelOptions model = TRY(locate_model(command.model));
   model.engine.max_queued_requests =
       std::max(model.engine.max_queued_requests, command.prompts.count);
   const LoadedEngine loaded = TRY(load_engine(model, clock));
@@ -183,7 +184,7 @@ Status bench_latency(const BenchLatencyCommand& command, std::FILE* out) {
   TRY(check_positive("--batch-size", command.batch_size));
   TRY(check_positive("--num-iters", command.num_iters));
   const SystemClock clock;
-  ModelOptions model = command.model;
+  ModelOptions model = TRY(locate_model(command.model));
   // Every round computes the same prompts, and has to compute them.
   model.engine.enable_prefix_caching = false;
   const LoadedEngine loaded = TRY(load_engine(model, clock));
@@ -217,12 +218,11 @@ Status bench_latency(const BenchLatencyCommand& command, std::FILE* out) {
 Status bench_startup(const BenchStartupCommand& command, std::FILE* out) {
   TRY(check_positive("--num-iters-cold", command.num_iters_cold));
   TRY(check_positive("--num-iters-warm", command.num_iters_warm));
+  const ModelOptions model = TRY(locate_model(command.model));
   const SystemClock clock;
-  const std::vector<double> cold =
-      TRY(time_starts(command.model, command.num_iters_cold, true, clock));
-  TRY(time_starts(command.model, command.num_iters_warmup, false, clock));
-  const std::vector<double> warm =
-      TRY(time_starts(command.model, command.num_iters_warm, false, clock));
+  const std::vector<double> cold = TRY(time_starts(model, command.num_iters_cold, true, clock));
+  TRY(time_starts(model, command.num_iters_warmup, false, clock));
+  const std::vector<double> warm = TRY(time_starts(model, command.num_iters_warm, false, clock));
   print_starts(out, "COLD STARTUP", cold);
   print_starts(out, "WARM STARTUP", warm);
   if (command.output_json.empty()) {

@@ -10,7 +10,7 @@ using AddModelFlags = std::function<void(CLI::App&, ModelOptions&)>;
 using Action = std::function<Status()>;
 
 void add_model(CLI::App& app, ModelOptions& model, const AddModelFlags& add_model_flags) {
-  app.add_option("MODEL,--model", model.model, "Folder or .gguf file")->required();
+  app.add_option("MODEL,--model", model.model, "Folder, .gguf file or ORG/NAME")->required();
   add_model_flags(app, model);
 }
 

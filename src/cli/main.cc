@@ -28,8 +28,19 @@ using Action = std::function<Status()>;
 
 constexpr int kUsageError = 2;
 
+constexpr const char* kModelHelp =
+    "Folder with a Hugging Face checkpoint, .gguf file, or model of a hub: ORG/NAME, "
+    "ORG/NAME:FILE.gguf, ORG/NAME:Q4_K_M";
+
+void add_hub_flags(CLI::App& app, HubFlags& flags) {
+  app.add_option("--revision", flags.revision, "Branch, tag or commit on the hub; default: main");
+  app.add_option("--download-dir", flags.download_dir,
+                 "Cache of downloads; default: HF_HUB_CACHE, or huggingface_hub's own");
+}
+
 void add_model_flags(CLI::App& app, ModelOptions& options) {
-  app.add_option("--tokenizer", options.tokenizer, "Folder or file of the tokenizer");
+  add_hub_flags(app, options.hub);
+  app.add_option("--tokenizer", options.tokenizer, "Folder, file or ORG/NAME of the tokenizer");
   app.add_flag("--skip-tokenizer-init", options.skip_tokenizer_init,
                "Work on token ids alone: prompts and answers are ids");
   app.add_option("--chat-template", options.chat_template,
@@ -80,10 +91,7 @@ void add_switch(CLI::App& app, const std::string& name, bool& value, const std::
 
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   CLI::App* serve = app.add_subcommand("serve", "Serve a model through the OpenAI API");
-  serve
-      ->add_option("MODEL,--model", options.model.model,
-                   "Folder with a Hugging Face checkpoint, or a .gguf file")
-      ->required();
+  serve->add_option("MODEL,--model", options.model.model, kModelHelp)->required();
   add_model_flags(*serve, options.model);
   EngineOptions& engine = options.model.engine;
   serve->add_option("--host", options.host, "Address to listen on")->capture_default_str();
@@ -149,7 +157,7 @@ void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
 void add_run(CLI::App& app, RunCommand& command, Action& action) {
   CLI::App* run = app.add_subcommand(
       "run", "TerminalAnswer one prompt on the terminal, or chat when none is given");
-  run->add_option("MODEL", command.model.model, "Folder or .gguf file")->required();
+  run->add_option("MODEL", command.model.model, kModelHelp)->required();
   run->add_option("PROMPT", command.prompt, "What to ask; without it: a chat, a line a turn");
   add_model_flags(*run, command.model);
   run->add_option("--system", command.system, "System message");
@@ -165,7 +173,7 @@ void add_run(CLI::App& app, RunCommand& command, Action& action) {
 void add_doctor(CLI::App& app, DoctorCommand& command, Action& action) {
   CLI::App* doctor =
       app.add_subcommand("doctor", "Report on this machine and on what a model needs");
-  doctor->add_option("MODEL", command.model.model, "Folder or .gguf file");
+  doctor->add_option("MODEL", command.model.model, kModelHelp);
   add_model_flags(*doctor, command.model);
   doctor->callback(
       [&command, &action] { action = [&command] { return run_doctor(command, stdout); }; });
@@ -175,7 +183,9 @@ void add_text_commands(CLI::App& app, TokenizeCommand& tokenize, RenderArguments
                        Action& action) {
   CLI::App* encode =
       app.add_subcommand("tokenize", "JSON lines {\"text\"} on standard input to lines {\"ids\"}");
-  encode->add_option("PATH", tokenize.path, "Folder, tokenizer file or .gguf")->required();
+  encode->add_option("PATH", tokenize.path, "Folder, tokenizer file, .gguf or ORG/NAME")
+      ->required();
+  add_hub_flags(*encode, tokenize.hub);
   encode->add_flag("--special,!--no-special", tokenize.encode.add_special_tokens,
                    "Add the tokenizer's own tokens (default)");
   encode->add_flag("--split-special", tokenize.encode.split_special_tokens,
@@ -184,7 +194,9 @@ void add_text_commands(CLI::App& app, TokenizeCommand& tokenize, RenderArguments
 
   CLI::App* decode = app.add_subcommand(
       "detokenize", "JSON lines {\"ids\"} on standard input to lines {\"text\"}");
-  decode->add_option("PATH", tokenize.path, "Folder, tokenizer file or .gguf")->required();
+  decode->add_option("PATH", tokenize.path, "Folder, tokenizer file, .gguf or ORG/NAME")
+      ->required();
+  add_hub_flags(*decode, tokenize.hub);
   decode->add_flag("--skip-special", tokenize.decode.skip_special_tokens,
                    "Leave special tokens out");
   decode->callback([&] { action = [&] { return detokenize_command(tokenize); }; });
@@ -192,8 +204,10 @@ void add_text_commands(CLI::App& app, TokenizeCommand& tokenize, RenderArguments
   CLI::App* show = app.add_subcommand("render",
                                       "JSON lines {\"messages\", \"tools\", \"documents\", "
                                       "\"kwargs\"} on standard input to {\"text\"}");
-  show->add_option("PATH", render.path, "Template, tokenizer_config.json, folder or .gguf")
+  show->add_option("PATH", render.path,
+                   "Template, tokenizer_config.json, folder, .gguf or ORG/NAME")
       ->required();
+  add_hub_flags(*show, render.hub);
   show->add_option("--var", render.variables, "NAME=VALUE for the template");
   show->add_option("--now", render.now, "The time that templates see: \"2025-03-14 15:09:26\"");
   show->callback([&] { action = [&] { return render_command(render); }; });

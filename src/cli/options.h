@@ -12,10 +12,17 @@
 
 namespace godwit {
 
+/// How what is named on a hub is found there.
+struct HubFlags {
+  std::string revision;      ///< A branch, tag or commit; empty = main, or what the name says.
+  std::string download_dir;  ///< The cache; empty = as the environment says.
+};
+
 /// How a model is loaded and run; shared by `serve` and `run`.
 struct ModelOptions {
-  std::string model;      ///< A folder or a .gguf file.
-  std::string tokenizer;  ///< A folder or file; empty = the model's own.
+  std::string model;      ///< A folder, a .gguf file or ORG/NAME on a hub.
+  std::string tokenizer;  ///< The same, or a file; empty = the model's own.
+  HubFlags hub;
   bool skip_tokenizer_init = false;
   std::string chat_template;  ///< A file, or the template itself; empty = the model's own.
   /// Sampling defaults. "auto": of the model's generation_config.json; "vllm": none; else the

@@ -7,6 +7,7 @@
 #include "cli/chat.h"
 #include "cli/conversation.h"
 #include "cli/loaded_engine.h"
+#include "cli/model_source.h"
 
 namespace godwit {
 namespace {
@@ -29,12 +30,13 @@ Status answer_prompt(const LoadedEngine& loaded, const RunCommand& command, cons
 
 Status run_prompt(const RunCommand& command, std::FILE* out) {
   const bool chats = command.prompt.empty();
+  const ModelOptions model = TRY(locate_model(command.model));
   std::optional<Interrupts> interrupts;  // Before the engine's threads.
   if (chats && ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) {
     interrupts.emplace();
   }
   const SystemClock clock;
-  const LoadedEngine loaded = TRY(load_engine(command.model, clock));
+  const LoadedEngine loaded = TRY(load_engine(model, clock));
   if (loaded.text.tokenizer == nullptr) {
     return invalid_argument("godwit run needs a tokenizer", "leave out --skip-tokenizer-init");
   }
