@@ -2,12 +2,14 @@
 
 #include "hub/fetch_model.h"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <sys/file.h>
 #include <unistd.h>
 #include <vector>
 
@@ -15,6 +17,7 @@
 
 #include "base/mapped_file.h"
 #include "hub/blob_hash.h"
+#include "hub/hub_cache.h"
 #include "hub/testing/scripted_server.h"
 
 namespace godwit {
@@ -365,6 +368,39 @@ TEST_F(FetchModel, FoldersThatAreLinksAreNotWrittenThrough) {
   serve_with([](const ScriptedRequest&) { return std::nullopt; });
   EXPECT_EQ(fetch().status().code(), StatusCode::kInvalidArgument);
   EXPECT_TRUE(fs::is_empty(outside));
+}
+
+TEST_F(FetchModel, SaysWhenTheDiskHasNoRoom) {
+  serve_with([&](const ScriptedRequest& request) -> std::optional<std::string> {
+    return request.method == "HEAD"
+               ? std::optional(
+                     "HTTP/1.1 200 OK\r\nContent-Length: 4000000000000\r\nETag: x\r\n\r\n")
+               : std::nullopt;
+  });
+  if (fs::space(fs::temp_directory_path()).available > 4'000'000'000'000U) {
+    GTEST_SKIP() << "this disk has room for everything";
+  }
+  const Status status = fetch().status();
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_NE(status.message().find("4.0 TB"), std::string::npos) << status.message();
+}
+
+TEST_F(FetchModel, OneProcessAtATimeDownloadsABlob) {
+  const HubCache cache(cache_, "a/b");
+  const fs::path path = cache_ / ".locks/models--a--b/x.lock";
+  const auto is_free = [&] {
+    const int fd = open(path.c_str(), O_RDWR);
+    EXPECT_GE(fd, 0);
+    const bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    close(fd);
+    return locked;
+  };
+  {
+    const Result<FileLock> lock = cache.lock("x", "x");
+    ASSERT_TRUE(lock.ok());
+    EXPECT_FALSE(is_free());
+  }
+  EXPECT_TRUE(is_free());
 }
 
 TEST_F(FetchModel, ShardsAndGgufFiles) {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <optional>
 #include <unistd.h>
 
@@ -130,6 +131,20 @@ TEST(HttpExchange, SaysWhenNobodyListensOrAnswers) {
   }
   Collect sink;
   EXPECT_EQ(get(gone, sink).code(), StatusCode::kUnavailable);
+}
+
+TEST(HttpExchange, ASilentServerIsGivenUp) {
+  std::promise<void> given_up;
+  const ScriptedServer server([&](const ScriptedRequest&) {
+    given_up.get_future().wait();
+    return std::string();
+  });
+  Collect sink;
+  const HttpTimeouts hasty{.silence = std::chrono::milliseconds(20)};
+  const Status status =
+      http_exchange({.method = "GET", .url = *parse_url(server.url()), .headers = {}}, hasty, sink);
+  given_up.set_value();
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable) << status.message();
 }
 
 TEST(HttpExchange, TlsChecksAuthorityAndName) {
