@@ -9,7 +9,8 @@ Result<std::unique_ptr<Model>> create_bloom(const Json& json, const std::string&
   GptDecoderConfig config;
   config.vocab_size = TRY(reader.integer("vocab_size"));
   config.hidden_size = TRY(reader.integer(either(reader, "hidden_size", "n_embed")));
-  config.num_layers = TRY(reader.integer(either(reader, "n_layer", "num_hidden_layers"), 1, 4096));
+  config.num_layers = TRY(
+      reader.integer(either(reader, "n_layer", "num_hidden_layers"), 1, ConfigReader::kMostLayers));
   config.num_heads = TRY(reader.integer(either(reader, "n_head", "num_attention_heads"), 1, 65536));
   // Published configs may lack the length; BLOOM's paper (table 3) gives 2048.
   config.max_positions = TRY(reader.optional_integer("seq_length")).value_or(2048);

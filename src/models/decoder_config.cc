@@ -10,7 +10,7 @@ Result<DecoderConfig> read_decoder_config(const ConfigReader& reader, const Deco
   config.vocab_size = TRY(reader.integer("vocab_size"));
   config.hidden_size = TRY(reader.integer("hidden_size"));
   config.intermediate_size = TRY(reader.integer("intermediate_size"));
-  config.num_layers = TRY(reader.integer("num_hidden_layers", 1, 4096));
+  config.num_layers = TRY(reader.integer("num_hidden_layers", 1, ConfigReader::kMostLayers));
   config.num_heads = TRY(reader.integer("num_attention_heads", 1, 65536));
   const auto kv_heads = TRY(reader.optional_integer("num_key_value_heads", 1, 65536));
   config.num_kv_heads = kv_heads.value_or(config.num_heads);

@@ -10,7 +10,8 @@ Result<std::unique_ptr<Model>> create_falcon(const Json& json, const std::string
   GptDecoderConfig config;
   config.vocab_size = TRY(reader.integer("vocab_size"));
   config.hidden_size = TRY(reader.integer("hidden_size"));
-  config.num_layers = TRY(reader.integer(either(reader, "num_hidden_layers", "n_layer"), 1, 4096));
+  config.num_layers = TRY(
+      reader.integer(either(reader, "num_hidden_layers", "n_layer"), 1, ConfigReader::kMostLayers));
   config.num_heads = TRY(reader.integer(either(reader, "num_attention_heads", "n_head"), 1, 65536));
   config.max_positions = TRY(reader.integer("max_position_embeddings"));
   config.intermediate_size =

@@ -17,9 +17,11 @@ Result<float> read_softcap(const ConfigReader& reader, const char* key) {
 /// embedding; a window in some layers.
 Result<DecoderConfig> read_gemma(const ConfigReader& reader, std::int64_t pattern) {
   const bool newer = reader.find("hidden_activation") != nullptr;
+  // GGUF files, unlike Hugging Face's, store the scales of norms as they are used.
+  const bool whole_scales = TRY(reader.boolean("norm_scales_are_whole", false));
   DecoderConfig config =
       TRY(read_decoder_config(reader, {.activation = newer ? "hidden_activation" : "hidden_act",
-                                       .norm_weight_offset = 1.0F,
+                                       .norm_weight_offset = whole_scales ? 0.0F : 1.0F,
                                        .tied_when_absent = true,
                                        .one_rope = false}));
   if (TRY(reader.boolean("use_bidirectional_attention", false))) {

@@ -9,7 +9,7 @@ Result<std::unique_ptr<Model>> create_gpt_neox(const Json& json, const std::stri
   GptDecoderConfig config;
   config.vocab_size = TRY(reader.integer("vocab_size"));
   config.hidden_size = TRY(reader.integer("hidden_size"));
-  config.num_layers = TRY(reader.integer("num_hidden_layers", 1, 4096));
+  config.num_layers = TRY(reader.integer("num_hidden_layers", 1, ConfigReader::kMostLayers));
   config.num_heads = TRY(reader.integer("num_attention_heads", 1, 65536));
   config.max_positions = TRY(reader.integer("max_position_embeddings"));
   config.intermediate_size = TRY(reader.integer("intermediate_size"));

@@ -9,7 +9,7 @@ Result<std::unique_ptr<Model>> create_gptj(const Json& json, const std::string& 
   GptDecoderConfig config;
   config.vocab_size = TRY(reader.integer("vocab_size"));
   config.hidden_size = TRY(reader.integer("n_embd"));
-  config.num_layers = TRY(reader.integer("n_layer", 1, 4096));
+  config.num_layers = TRY(reader.integer("n_layer", 1, ConfigReader::kMostLayers));
   config.num_heads = TRY(reader.integer("n_head", 1, 65536));
   config.max_positions = TRY(reader.integer("n_positions"));
   config.intermediate_size =

@@ -37,7 +37,8 @@ struct RopeReading {
 };
 
 /// Reads either form of a config's rope fields: `rope_parameters`, or `rope_theta` and
-/// `rope_scaling`. A `partial_rotary_factor` other than 1 is an error unless it is allowed.
+/// `rope_scaling`. A `partial_rotary_factor` other than 1 is an error unless it is allowed; where
+/// it is, `rotary_dim` may give the number of channels instead.
 Result<RopeConfig> read_rope_config(const ConfigReader& reader, const RopeReading& reading);
 
 }  // namespace godwit

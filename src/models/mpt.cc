@@ -9,7 +9,7 @@ Result<std::unique_ptr<Model>> create_mpt(const Json& json, const std::string& c
   GptDecoderConfig config;
   config.vocab_size = TRY(reader.integer("vocab_size"));
   config.hidden_size = TRY(reader.integer("d_model"));
-  config.num_layers = TRY(reader.integer("n_layers", 1, 4096));
+  config.num_layers = TRY(reader.integer("n_layers", 1, ConfigReader::kMostLayers));
   config.num_heads = TRY(reader.integer("n_heads", 1, 65536));
   config.max_positions = TRY(reader.integer("max_seq_len"));
   // Whatever expansion_ratio says, as in Hugging Face's code.

@@ -10,7 +10,7 @@ Result<std::unique_ptr<Model>> create_nemotron(const Json& json, const std::stri
   GptDecoderConfig config;
   config.vocab_size = TRY(reader.integer("vocab_size"));
   config.hidden_size = TRY(reader.integer("hidden_size"));
-  config.num_layers = TRY(reader.integer("num_hidden_layers", 1, 4096));
+  config.num_layers = TRY(reader.integer("num_hidden_layers", 1, ConfigReader::kMostLayers));
   config.num_heads = TRY(reader.integer("num_attention_heads", 1, 65536));
   config.num_kv_heads = TRY(reader.integer("num_key_value_heads", 1, 65536));
   config.head_dim = TRY(reader.optional_integer("head_dim", 0, 65536)).value_or(0);

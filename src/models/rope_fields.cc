@@ -133,6 +133,14 @@ Result<RopeScaling> read_rope_scaling(const RopeFields& fields) {
 /// How many channels of a head are rotated.
 Result<std::int64_t> read_rotary_dim(const ConfigReader& config, const ConfigReader& rope,
                                      const RopeReading& reading) {
+  constexpr const char* kCount = "rotary_dim";
+  if (reading.partial && config.find(kCount) != nullptr) {
+    const std::int64_t count = TRY(config.integer(kCount, 2, reading.head_dim));
+    if (count % 2 != 0) {
+      return config.unexpected(kCount, "an even number of channels");
+    }
+    return count;
+  }
   constexpr const char* kKey = "partial_rotary_factor";
   const ConfigReader& reader = rope.find(kKey) != nullptr ? rope : config;
   if (reader.find(kKey) == nullptr) {

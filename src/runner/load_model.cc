@@ -9,10 +9,12 @@ namespace godwit {
 namespace {
 
 /// Buffers that old checkpoints saved although they are computed from the config: frequencies and
-/// causal masks.
-constexpr std::array<std::string_view, 5> kIgnorable = {".rotary_emb.inv_freq", ".attn.bias",
-                                                        ".attn.masked_bias", ".attention.bias",
-                                                        ".attention.masked_bias"};
+/// causal masks. And what config_from_gguf() has made a part of the config.
+constexpr std::array<std::string_view, 7> kIgnorable = {
+    ".rotary_emb.inv_freq",     ".attn.bias",
+    ".attn.masked_bias",        ".attention.bias",
+    ".attention.masked_bias",   "rope_factors_long.weight",
+    "rope_factors_short.weight"};
 
 constexpr std::string_view kConfigFile = "config.json";
 

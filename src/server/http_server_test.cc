@@ -79,6 +79,23 @@ TEST(HttpServer, AnswersPipelinedRequestsInOrder) {
   }
 }
 
+TEST(HttpServer, WhatComesWhileEarlierRequestsAreAnsweredIsReadAsItCame) {
+  const Running running(&echo);
+  RawClient client(running.port());
+  for (int i = 0; i < 50; ++i) {
+    // The server waits for more bytes while it still has requests to take from those it read.
+    std::string requests;
+    for (const char* name : {"a", "b", "c"}) {
+      requests += "GET /" + std::to_string(i) + name + " HTTP/1.1\r\nHost: x\r\n\r\n";
+    }
+    client.send(requests);
+    for (const char* name : {"a", "b", "c"}) {
+      const std::string answer = client.read_response();
+      ASSERT_TRUE(answer.ends_with("GET /" + std::to_string(i) + name + " ")) << answer;
+    }
+  }
+}
+
 TEST(HttpServer, FinishesPipelinedRequestsOfAClientThatSendsNoMore) {
   const Running running(&echo);
   RawClient client(running.port());

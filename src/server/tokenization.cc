@@ -84,7 +84,7 @@ Result<HttpResponse> tokenizer_info(const ServerContext& server) {
   TRY(check_tokenizer(server.model));
   const Tokenizer& tokenizer = *server.model.tokenizer;
   const auto text_of = [&](std::optional<TokenId> id) -> Json {
-    const std::optional<std::string> text = id ? tokenizer.id_to_token(*id) : std::nullopt;
+    const auto text = id ? tokenizer.id_to_token(*id) : std::nullopt;
     return text ? Json(*text) : Json();
   };
   return HttpResponse{.body =

@@ -19,15 +19,38 @@ BpeModel::BpeModel(Vocabulary vocabulary, BpeOptions options)
     append_utf8(text, static_cast<char32_t>(c));
     character_tokens_[c] = vocabulary_.find(text).value_or(-1);
   }
+  if (options_.byte_fallback) {
+    byte_tokens_ = ByteTokens(vocabulary_);
+  }
 }
 
 void BpeModel::reserve_merges(std::size_t count) {
   merges_.reserve(count);
 }
 
-void BpeModel::add_merge(TokenId left, TokenId right, TokenId merged) {
-  merges_.set(static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right),
-              {next_rank_++, merged});
+void BpeModel::add_merge(TokenId left, TokenId right, TokenId merged, std::uint32_t rank) {
+  merges_.set(static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right), {rank, merged});
+}
+
+void BpeModel::add_merges_by_rank(const std::vector<std::uint32_t>& ranks) {
+  reserve_merges(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto merged = static_cast<TokenId>(i);
+    const std::optional<std::string_view> token = vocabulary_.token(merged);
+    // Splits of a text of n bytes cost n look-ups of n bytes; no real token is longer than this.
+    constexpr std::size_t kLongest = 1024;
+    if (ranks[i] == kNoRank || !token || token->empty() || token->size() > kLongest) {
+      continue;
+    }
+    for (std::size_t at = utf8_length((*token)[0]); at < token->size();
+         at += utf8_length((*token)[at])) {
+      const std::optional<TokenId> left = vocabulary_.find(token->substr(0, at));
+      const std::optional<TokenId> right = vocabulary_.find(token->substr(at));
+      if (left && right) {
+        add_merge(*left, *right, merged, ranks[i]);
+      }
+    }
+  }
 }
 
 std::optional<TokenId> BpeModel::character_token(std::string_view word, std::size_t begin,
@@ -58,6 +81,10 @@ void BpeModel::first_tokens(std::string_view word, std::vector<TokenId>& tokens)
     const std::optional<TokenId> token = character_token(word, begin, end);
     if (token) {
       tokens.push_back(*token);
+    } else if (options_.byte_fallback &&
+               byte_tokens_.append(word.substr(begin, end - begin), tokens)) {
+      begin = end;
+      continue;
     } else if (options_.unknown && !(last_unknown && options_.fuse_unknown)) {
       tokens.push_back(*options_.unknown);
     }
@@ -171,7 +198,7 @@ void BpeModel::merge_long(std::vector<TokenId>& tokens) const {
     if (merge == nullptr || merge->rank != candidate.rank) {
       continue;
     }
-    token(at) = candidate.merged;
+    token(at) = merge->merged;
     token(right) = -1;
     const std::int64_t after = link(right).next;
     link(at).next = after;

@@ -110,6 +110,8 @@ Pieces apply_split(const Step& step, Pieces pieces) {
         std::string_view(pieces.text).substr(range.begin, range.end - range.begin);
     append_pieces(ranges, parts_of(piece, step, range.begin), step.behavior);
   }
+  pieces.at_beginning =
+      pieces.at_beginning && !ranges.empty() && ranges.front().begin == pieces.ranges.front().begin;
   pieces.ranges = std::move(ranges);
   return pieces;
 }
@@ -126,6 +128,7 @@ Pieces apply(const CharacterSplitStep& step, Pieces pieces) {
 template <class Rewrite>
 Pieces rewrite(const Pieces& pieces, const Rewrite& append) {
   Pieces result;
+  result.at_beginning = pieces.at_beginning;
   result.text.reserve(pieces.text.size() * 2);
   result.ranges.reserve(pieces.ranges.size());
   for (const ByteRange& range : pieces.ranges) {
@@ -148,10 +151,53 @@ Pieces apply(const ByteLevelStep& step, Pieces pieces) {
   return rewrite(pieces, append_byte_level);
 }
 
+/// Cuts before each occurrence of a text.
+Pieces cut_before(std::string_view mark, Pieces pieces) {
+  std::vector<ByteRange> ranges;
+  ranges.reserve(pieces.ranges.size());
+  for (const ByteRange& range : pieces.ranges) {
+    const std::string_view piece = std::string_view(pieces.text).substr(0, range.end);
+    std::size_t begin = range.begin;
+    for (std::size_t at = begin; at < range.end;) {
+      at = std::min(piece.find(mark, at), range.end);
+      if (at > begin) {
+        ranges.push_back({begin, at});
+        begin = at;
+      }
+      at += mark.size();
+    }
+    if (begin < range.end) {
+      ranges.push_back({begin, range.end});
+    }
+  }
+  pieces.ranges = std::move(ranges);
+  return pieces;
+}
+
+Pieces apply(const MetaspaceStep& step, Pieces pieces) {
+  bool first = pieces.at_beginning;
+  pieces = rewrite(pieces, [&](std::string& out, std::string_view piece) {
+    const bool prepend = step.prepend == MetaspaceStep::Prepend::kAlways ||
+                         (step.prepend == MetaspaceStep::Prepend::kFirst && first);
+    first = false;
+    if (prepend && !piece.starts_with(' ') && !piece.starts_with(step.replacement)) {
+      out.append(step.replacement);
+    }
+    for (const char c : piece) {
+      if (c == ' ') {
+        out.append(step.replacement);
+      } else {
+        out.push_back(c);
+      }
+    }
+  });
+  return step.split ? cut_before(step.replacement, std::move(pieces)) : pieces;
+}
+
 }  // namespace
 
-Pieces PreTokenizer::split(std::string text) const {
-  Pieces pieces{std::move(text), {}};
+Pieces PreTokenizer::split(std::string text, bool at_beginning) const {
+  Pieces pieces{std::move(text), {}, at_beginning};
   if (!pieces.text.empty()) {
     pieces.ranges.push_back({0, pieces.text.size()});
   }

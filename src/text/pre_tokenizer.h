@@ -31,12 +31,20 @@ struct ByteLevelStep {
   bool add_prefix_space;
   std::vector<SplitStep> split;  ///< Empty, or GPT-2's.
 };
-using PreTokenizerStep = std::variant<SplitStep, CharacterSplitStep, ByteLevelStep>;
+/// Writes spaces as another character, puts one before a piece that lacks it, and cuts before each.
+struct MetaspaceStep {
+  enum class Prepend { kNever, kFirst, kAlways };
+  std::string replacement;
+  Prepend prepend;  ///< kFirst: only before a piece at the beginning of the whole text.
+  bool split;
+};
+using PreTokenizerStep = std::variant<SplitStep, CharacterSplitStep, ByteLevelStep, MetaspaceStep>;
 
 /// A text and the pieces of it that count, in order.
 struct Pieces {
   std::string text;
   std::vector<ByteRange> ranges;
+  bool at_beginning = false;  ///< The first piece begins where the whole input does.
 };
 
 /// Immutable. No steps means that a text is one piece.
@@ -45,8 +53,8 @@ class PreTokenizer {
   PreTokenizer() = default;
   explicit PreTokenizer(std::vector<PreTokenizerStep> steps) : steps_(std::move(steps)) {}
 
-  /// Cuts well-formed text; no piece is empty.
-  [[nodiscard]] Pieces split(std::string text) const;
+  /// Cuts well-formed text; no piece is empty. `at_beginning`: no text or added token precedes it.
+  [[nodiscard]] Pieces split(std::string text, bool at_beginning) const;
 
  private:
   std::vector<PreTokenizerStep> steps_;

@@ -30,9 +30,9 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 void Tokenizer::append_normalized(std::vector<TokenId>& out, std::string_view text,
-                                  bool split_special) const {
-  const auto append_model_text = [&](std::string_view plain) {
-    const Pieces pieces = parts_->pre_tokenizer.split(std::string(plain));
+                                  bool at_beginning, bool split_special) const {
+  const auto append_model_text = [&](std::string_view plain, bool first) {
+    const Pieces pieces = parts_->pre_tokenizer.split(std::string(plain), first);
     for (const ByteRange& range : pieces.ranges) {
       const std::string_view piece =
           std::string_view(pieces.text).substr(range.begin, range.end - range.begin);
@@ -43,7 +43,8 @@ void Tokenizer::append_normalized(std::vector<TokenId>& out, std::string_view te
     if (part.token != nullptr) {
       out.push_back(part.token->id);
     } else {
-      append_model_text(text.substr(part.range.begin, part.range.end - part.range.begin));
+      append_model_text(text.substr(part.range.begin, part.range.end - part.range.begin),
+                        at_beginning && part.range.begin == 0);
     }
   }
 }
@@ -60,9 +61,10 @@ void Tokenizer::append_text(std::vector<TokenId>& out, std::string_view text,
     if (part.token != nullptr) {
       out.push_back(part.token->id);
     } else if (parts_->normalizer.empty()) {
-      append_normalized(out, piece, split_special);
+      append_normalized(out, piece, part.range.begin == 0, split_special);
     } else {
-      append_normalized(out, parts_->normalizer.normalize(piece), split_special);
+      append_normalized(out, parts_->normalizer.normalize(piece), part.range.begin == 0,
+                        split_special);
     }
   }
 }
@@ -95,9 +97,21 @@ EncodedPair Tokenizer::encode_pair(std::string_view first, std::string_view seco
 }
 
 std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_tokens) const {
+  const auto skipped = [&](TokenId id) { return skip_special_tokens && is_special(id); };
+  if (!bytewise()) {
+    std::vector<std::string> tokens;
+    tokens.reserve(ids.size());
+    for (const TokenId id : ids) {
+      const std::optional<std::string_view> token = skipped(id) ? std::nullopt : id_to_token(id);
+      if (token) {
+        tokens.emplace_back(*token);
+      }
+    }
+    return parts_->decoder.decode(std::move(tokens));
+  }
   std::string bytes;
   for (const TokenId id : ids) {
-    if (!skip_special_tokens || !is_special(id)) {
+    if (!skipped(id)) {
       append_token_bytes(bytes, id);
     }
   }
@@ -109,12 +123,22 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_to
   return text;
 }
 
-void Tokenizer::append_token_bytes(std::string& out, TokenId id) const {
+bool Tokenizer::bytewise() const {
+  return parts_->decoder.bytewise();
+}
+
+TokenDecoder::ByteRuns Tokenizer::byte_runs() const {
+  return parts_->decoder.byte_runs();
+}
+
+std::optional<std::string_view> Tokenizer::id_to_token(TokenId id) const {
   const AddedToken* const added = parts_->added_tokens.find(id);
-  const std::optional<std::string_view> token =
-      added != nullptr ? std::string_view(added->content) : vocabulary_of(*parts_).token(id);
-  if (token) {
-    std::visit([&](const auto& decoder) { decoder.append_bytes(out, *token); }, parts_->decoder);
+  return added != nullptr ? std::string_view(added->content) : vocabulary_of(*parts_).token(id);
+}
+
+void Tokenizer::append_token_bytes(std::string& out, TokenId id) const {
+  if (const std::optional<std::string_view> token = id_to_token(id)) {
+    parts_->decoder.append_bytes(out, *token);
   }
 }
 
@@ -129,14 +153,6 @@ std::optional<TokenId> Tokenizer::token_to_id(std::string_view token) const {
     return added->id;
   }
   return vocabulary_of(*parts_).find(token);
-}
-
-std::optional<std::string> Tokenizer::id_to_token(TokenId id) const {
-  if (const AddedToken* const added = parts_->added_tokens.find(id)) {
-    return added->content;
-  }
-  const std::optional<std::string_view> token = vocabulary_of(*parts_).token(id);
-  return token ? std::optional<std::string>(*token) : std::nullopt;
 }
 
 bool Tokenizer::is_special(TokenId id) const {

@@ -8,6 +8,7 @@
 
 #include "text/byte_level.h"
 #include "text/hugging_face_characters.h"
+#include "text/split_rules.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_parts.h"
 
@@ -16,26 +17,6 @@ namespace {
 
 /// How digits are split off before GPT-2's pattern, or which patterns take its place.
 enum class Rule { kGpt2, kDigitsThenGpt2, kFalcon, kPatterns };
-
-constexpr std::string_view kCl100kPattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
-    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kQwen2Pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
-    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kO200kPattern =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
-    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
-    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kTekkenPattern =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
-    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
-    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kDeepseekV3Pattern =
-    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
-    R"(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 struct PreRow {
   std::string_view name;
@@ -159,7 +140,7 @@ Status add_merges(const GgufVocabulary& gguf, BpeModel& model) {
       return bad_field(place(), "joins '" + std::string(merge) +
                                     "', for which tokenizer.ggml.tokens lacks a token");
     }
-    model.add_merge(*left, *right, *merged);
+    model.add_merge(*left, *right, *merged, static_cast<std::uint32_t>(i));
   }
   return {};
 }
@@ -201,22 +182,7 @@ Result<PostProcessor> make_post_processor(const GgufVocabulary& gguf, bool add_b
   if (add_eos && !eos) {
     return bad_field("add_eos_token", "is set, and tokenizer.ggml.eos_token_id is missing");
   }
-  PostProcessor result;
-  const auto surround = [&](std::vector<TemplatePart>& parts, std::size_t at,
-                            std::int32_t type_id) {
-    const auto place = parts.begin() + static_cast<std::ptrdiff_t>(at);
-    if (add_eos) {
-      parts.insert(place + 1, {TemplatePart::Kind::kTokens, {*eos}, type_id});
-    }
-    if (add_bos) {
-      parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(at),
-                   {TemplatePart::Kind::kTokens, {*bos}, type_id});
-    }
-  };
-  surround(result.single, 0, 0);
-  surround(result.pair, 1, 1);
-  surround(result.pair, 0, 0);
-  return result;
+  return surround(add_bos ? bos : std::nullopt, add_eos ? eos : std::nullopt);
 }
 
 }  // namespace
@@ -245,7 +211,7 @@ Result<Tokenizer> Tokenizer::from_gguf(const GgufVocabulary& gguf) {
       TRY(make_post_processor(gguf, gguf.add_bos.value_or(row->add_bos && bos), bos, eos));
   std::vector<NormalizerStep> normalizer;
   if (row->compose) {
-    normalizer.emplace_back(ComposeStep{false});
+    normalizer.emplace_back(UnicodeStep{false, true});
   }
   return Tokenizer(std::make_unique<const TokenizerParts>(TokenizerParts{
       .added_tokens = std::move(added_tokens),
@@ -253,7 +219,7 @@ Result<Tokenizer> Tokenizer::from_gguf(const GgufVocabulary& gguf) {
       .pre_tokenizer = std::move(pre_tokenizer),
       .model = std::move(model),
       .post_processor = std::move(post_processor),
-      .decoder = ByteLevelDecoder(),
+      .decoder = TokenDecoder(ByteLevelDecoder()),
       .bos_id = bos,
       .eos_id = eos,
   }));

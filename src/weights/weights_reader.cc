@@ -51,11 +51,20 @@ WeightsReader::WeightsReader(const Checkpoint& checkpoint, Device& device, Strea
       stream_(stream),
       store_(device.reads_host_memory() ? checkpoint.mappings()
                                         : std::vector<std::shared_ptr<const MappedFile>>()),
-      was_read_(checkpoint.tensors().size(), 0) {}
+      was_read_(checkpoint.tensors().size(), 0) {
+  if (checkpoint.gguf() != nullptr) {
+    const auto architecture = checkpoint.gguf()->get_string("general.architecture");
+    gguf_architecture_ = architecture.ok() ? *architecture : std::string_view();
+  }
+}
+
+std::string WeightsReader::stored_name(std::string_view name) const {
+  return checkpoint_.gguf() != nullptr ? gguf_tensor_name(name, gguf_architecture_)
+                                       : std::string(name);
+}
 
 const StoredTensor* WeightsReader::find(std::string_view name) const {
-  return checkpoint_.gguf() != nullptr ? checkpoint_.find(gguf_tensor_name(name))
-                                       : checkpoint_.find(name);
+  return checkpoint_.find(stored_name(name));
 }
 
 Result<const StoredTensor*> WeightsReader::find_checked(std::string_view name,
@@ -63,10 +72,8 @@ Result<const StoredTensor*> WeightsReader::find_checked(std::string_view name,
                                                         WeightKind kind) const {
   const StoredTensor* stored = find(name);
   if (stored == nullptr) {
-    const std::string file_name =
-        checkpoint_.gguf() != nullptr ? gguf_tensor_name(name) : std::string(name);
     return not_found(
-        checkpoint_.path().string() + " holds no tensor " + shown_name(file_name),
+        checkpoint_.path().string() + " holds no tensor " + shown_name(stored_name(name)),
         "check that the checkpoint is complete and that its config belongs to these weights");
   }
   TRY(check(*stored, shape, kind));

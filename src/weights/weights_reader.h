@@ -76,6 +76,8 @@ class WeightsReader {
   [[nodiscard]] Stream& stream() { return stream_; }
 
  private:
+  /// What the checkpoint calls a tensor.
+  [[nodiscard]] std::string stored_name(std::string_view name) const;
   [[nodiscard]] const StoredTensor* find(std::string_view name) const;
   /// Finds and checks; does not mark as read.
   Result<const StoredTensor*> find_checked(std::string_view name,
@@ -90,6 +92,7 @@ class WeightsReader {
   const Checkpoint& checkpoint_;
   Device& device_;
   Stream& stream_;
+  std::string gguf_architecture_;  // Empty for other formats.
   WeightStore store_;
   std::vector<std::uint8_t> was_read_;  // One flag a tensor of the checkpoint.
 };
