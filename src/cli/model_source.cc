@@ -39,13 +39,12 @@ Result<HubSettings> settings_of(const HubFlags& flags) {
 
 /// A wrong path may look like a hub's name: then the hub's answer alone would mislead.
 Status neither(const std::string& text, const Status& status) {
-  if (status.code() != StatusCode::kNotFound && status.code() != StatusCode::kInvalidArgument) {
+  if (status.code() != StatusCode::kNotFound) {
     return status;
   }
-  return {status.code(),
-          "there is no file or folder " + text +
-              ", and as a name on the hub: " + std::string(status.cause()),
-          std::string(status.remedy())};
+  return not_found("there is no file or folder " + text +
+                       ", and as a name on the hub: " + std::string(status.cause()),
+                   std::string(status.remedy()));
 }
 
 Result<std::string> fetch(const std::string& text, const HubName& name, const HubFlags& flags,

@@ -11,6 +11,7 @@
 #include <boost/beast/ssl.hpp>
 #include <charconv>
 #include <exception>
+#include <limits>
 
 #include "hub/hub_name.h"
 
@@ -62,7 +63,7 @@ Status read_failed(const Url& url, const error_code& error) {
 }
 
 template <class Stream>
-Status exchange(asio::io_context& io, Stream& stream, const HttpRequest& request,
+Status exchange(asio::io_context& io, Stream& stream, const FetchRequest& request,
                 const HttpTimeouts& timeouts, ResponseSink& sink) {
   auto& socket = beast::get_lowest_layer(stream);
   const bool is_head = request.method == "HEAD";
@@ -84,7 +85,8 @@ Status exchange(asio::io_context& io, Stream& stream, const HttpRequest& request
   beast::flat_buffer buffer(kChunk);
   http::response_parser<http::buffer_body> parser;
   parser.header_limit(kLargestHead);
-  parser.body_limit(boost::none);
+  // Not boost::none, which Boost 1.74 takes for a limit of nothing. Sinks bound what they take.
+  parser.body_limit(std::numeric_limits<std::uint64_t>::max());
   parser.skip(is_head);
   socket.expires_after(timeouts.silence);
   if (const error_code error =
@@ -152,7 +154,7 @@ Status handshake_failed(SSL* handle, const Url& url, const error_code& error) {
                           "for an authority of your own, name its file in SSL_CERT_FILE");
 }
 
-Status exchange_tls(asio::io_context& io, const HttpRequest& request, const HttpTimeouts& timeouts,
+Status exchange_tls(asio::io_context& io, const FetchRequest& request, const HttpTimeouts& timeouts,
                     ResponseSink& sink) {
   ssl::context context(ssl::context::tls_client);
   context.set_default_verify_paths();
@@ -200,7 +202,8 @@ std::optional<std::uint64_t> HttpHead::number(std::string_view name) const {
   return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
 }
 
-Status http_exchange(const HttpRequest& request, const HttpTimeouts& timeouts, ResponseSink& sink) {
+Status http_exchange(const FetchRequest& request, const HttpTimeouts& timeouts,
+                     ResponseSink& sink) {
   try {
     asio::io_context io(1);
     if (request.url.tls) {

@@ -37,7 +37,7 @@ struct HttpTimeouts {
   std::chrono::milliseconds silence{30'000};  ///< Without a byte from the server.
 };
 
-struct HttpRequest {
+struct FetchRequest {
   std::string_view method;  ///< "GET" or "HEAD".
   Url url;
   HttpHeaders headers;  ///< Beside Host, User-Agent, Accept-Encoding and Connection.
@@ -46,6 +46,6 @@ struct HttpRequest {
 /// TLS trusts the system's authorities (SSL_CERT_FILE and SSL_CERT_DIR choose others) and checks
 /// the host's name. Errors: kUnavailable when another try may work (no connection, one that broke,
 /// a silent server); kInvalidArgument for a wrong certificate or what is no HTTP; the sink's own.
-Status http_exchange(const HttpRequest& request, const HttpTimeouts& timeouts, ResponseSink& sink);
+Status http_exchange(const FetchRequest& request, const HttpTimeouts& timeouts, ResponseSink& sink);
 
 }  // namespace godwit

@@ -157,11 +157,11 @@ Status HubClient::refusal(const Subject& subject, const HttpHead& head) const {
   }
   if (head.status == 401 || head.status == 403) {
     const bool shown = !settings_.token.empty();
-    return invalid_argument(
-        "the hub does not show " + repository + (shown ? " to your token" : " to everybody") +
-            " (" + status + ")",
-        shown ? "check the name, and that HF_TOKEN is valid and may read this repository"
-              : "check the name; if it is private or gated, set HF_TOKEN");
+    return not_found("the hub does not show " + repository +
+                         (shown ? " to your token" : " to everybody") + " (" + status + ")",
+                     shown
+                         ? "check the name, and that HF_TOKEN is valid and may read this repository"
+                         : "check the name; if it is private or gated, set HF_TOKEN");
   }
   if (head.status == 404) {
     if (!subject.file.empty()) {
@@ -182,7 +182,7 @@ Status HubClient::send(std::string_view method, const Subject& subject, std::uin
                        ResponseSink& sink, HttpHead& head) const {
   Url url = url_of(subject.target);
   for (int redirects = 0; redirects <= kMostRedirects; ++redirects) {
-    HttpRequest request{.method = method, .url = url, .headers = {}};
+    FetchRequest request{.method = method, .url = url, .headers = {}};
     if (from > 0) {
       request.headers.emplace_back("Range", "bytes=" + std::to_string(from) + "-");
     }
