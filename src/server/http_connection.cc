@@ -266,6 +266,11 @@ bool HttpConnection::on_header() {
     reject(501, "the only transfer encoding here is chunked");
     return false;
   }
+  // RFC 9112, section 3.2.
+  if (parser_->get().version() >= 11 && parser_->get().count(http::field::host) != 1) {
+    reject(400, "an HTTP/1.1 request names its host, once");
+    return false;
+  }
   expect_within(shared_.options.read_timeout * 10);
   const auto expect = parser_->get().find(http::field::expect);
   if (expect != parser_->get().end() && !parser_->is_done() &&

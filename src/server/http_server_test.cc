@@ -180,6 +180,18 @@ TEST(HttpServer, RefusesABodyWhoseEndItCannotKnow) {
   EXPECT_FALSE(has(all, "/hidden")) << all;
 }
 
+TEST(HttpServer, RefusesARequestWithoutOneHost) {
+  const Running running(&echo);
+  for (const char* hosts : {"", "Host: a\r\nHost: b\r\n"}) {
+    RawClient client(running.port());
+    client.send("GET /hidden HTTP/1.1\r\n" + std::string(hosts) + "\r\n");
+    EXPECT_TRUE(client.read_to_end().starts_with("HTTP/1.1 400 ")) << hosts;
+  }
+  RawClient older(running.port());
+  older.send("GET /x HTTP/1.0\r\n\r\n");
+  EXPECT_TRUE(has(older.read_to_end(), "GET /x "));
+}
+
 TEST(HttpServer, GivesUpOnAClientThatNeverEndsItsRequest) {
   const Running running(&echo, {.read_timeout = milliseconds(50)});
   RawClient client(running.port());
