@@ -139,6 +139,11 @@ Url HubClient::url_of(const std::string& target) const {
   return url;
 }
 
+bool HubClient::shows_token(const Url& url) const {
+  return !settings_.token.empty() && url.same_origin(settings_.endpoint) &&
+         (url.tls || url.is_loopback());
+}
+
 Status HubClient::refusal(const Subject& subject, const HttpHead& head) const {
   const std::string* code = head.find("X-Error-Code");
   const auto says = [&](std::string_view name) { return code != nullptr && *code == name; };
@@ -156,12 +161,14 @@ Status HubClient::refusal(const Subject& subject, const HttpHead& head) const {
                                 ", then set HF_TOKEN to a token of your account");
   }
   if (head.status == 401 || head.status == 403) {
-    const bool shown = !settings_.token.empty();
-    return not_found("the hub does not show " + repository +
-                         (shown ? " to your token" : " to everybody") + " (" + status + ")",
-                     shown
-                         ? "check the name, and that HF_TOKEN is valid and may read this repository"
-                         : "check the name; if it is private or gated, set HF_TOKEN");
+    const bool shown = shows_token(settings_.endpoint);
+    return not_found(
+        "the hub does not show " + repository + (shown ? " to your token" : " to everybody") +
+            " (" + status + ")",
+        shown ? "check the name, and that HF_TOKEN is valid and may read this repository"
+        : settings_.token.empty()
+            ? "check the name; if it is private or gated, set HF_TOKEN"
+            : "check the name; your token is not sent over http: set HF_ENDPOINT to an https URL");
   }
   if (head.status == 404) {
     if (!subject.file.empty()) {
@@ -186,8 +193,7 @@ Status HubClient::send(std::string_view method, const Subject& subject, std::uin
     if (from > 0) {
       request.headers.emplace_back("Range", "bytes=" + std::to_string(from) + "-");
     }
-    if (!settings_.token.empty() && url.same_origin(settings_.endpoint) &&
-        (url.tls || url.is_loopback())) {
+    if (shows_token(url)) {
       request.headers.emplace_back("Authorization", "Bearer " + settings_.token);
     }
     FinalResponse response(sink);

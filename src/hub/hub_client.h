@@ -58,6 +58,7 @@ class HubClient {
                          HttpHead& head) const;
   /// What a status that is no success means.
   [[nodiscard]] Status refusal(const Subject& subject, const HttpHead& head) const;
+  [[nodiscard]] bool shows_token(const Url& url) const;
   [[nodiscard]] Url url_of(const std::string& target) const;
 
   HubSettings settings_;

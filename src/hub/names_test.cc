@@ -89,7 +89,7 @@ class Settings : public ::testing::Test {
         },
         download_dir);
   }
-  std::map<std::string, std::string> variables_ = {{"HOME", "/people/me"}};
+  std::map<std::string, std::string> variables_ = {{"HOME", "/my"}};
 };
 
 TEST_F(Settings, DefaultsAreThoseOfHuggingFaceHub) {
@@ -97,7 +97,7 @@ TEST_F(Settings, DefaultsAreThoseOfHuggingFaceHub) {
   ASSERT_TRUE(settings.ok());
   EXPECT_TRUE(settings->endpoint.tls);
   EXPECT_EQ(settings->endpoint.target, "");
-  EXPECT_EQ(settings->cache, "/people/me/.cache/huggingface/hub");
+  EXPECT_EQ(settings->cache, "/my/.cache/huggingface/hub");
   EXPECT_FALSE(settings->offline);
 }
 
@@ -105,7 +105,7 @@ TEST_F(Settings, VariablesGoInTheirOrder) {
   variables_["XDG_CACHE_HOME"] = "/xdg";
   EXPECT_EQ(read()->cache, "/xdg/huggingface/hub");
   variables_["HF_HOME"] = "~/hf";
-  EXPECT_EQ(read()->cache, "/people/me/hf/hub");
+  EXPECT_EQ(read()->cache, "/my/hf/hub");
   variables_["HF_HUB_CACHE"] = "/cache";
   EXPECT_EQ(read()->cache, "/cache");
   EXPECT_EQ(read("/given")->cache, "/given");
