@@ -57,7 +57,7 @@ std::vector<AddedTokenPart> AddedTokens::split(std::string_view text, bool norma
   const auto is_space = [&](char32_t c) { return space_.contains(c); };
   std::vector<AddedTokenPart> parts;
   std::size_t done = 0;  // the text before this is in `parts`
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = 0; (at = trie.next_candidate(text, at)) < text.size();) {
     const std::optional<TokenTrie::Found> found = trie.longest_at(text, at);
     if (!found) {
       ++at;

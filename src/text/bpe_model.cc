@@ -1,7 +1,9 @@
 #include "text/bpe_model.h"
 
+#include <algorithm>
 #include <queue>
 
+#include "text/normalizer.h"
 #include "text/utf8.h"
 
 namespace godwit {
@@ -19,6 +21,8 @@ BpeModel::BpeModel(Vocabulary vocabulary, BpeOptions options)
     append_utf8(text, static_cast<char32_t>(c));
     character_tokens_[c] = vocabulary_.find(text).value_or(-1);
   }
+  cuts_at_spaces_ = vocabulary_.find(kMetaspace) && !options_.ignore_merges &&
+                    options_.continuing_prefix.empty() && options_.end_of_word_suffix.empty();
   if (options_.byte_fallback) {
     byte_tokens_ = ByteTokens(vocabulary_);
   }
@@ -28,7 +32,27 @@ void BpeModel::reserve_merges(std::size_t count) {
   merges_.reserve(count);
 }
 
+namespace {
+
+/// The first kMetaspace after `begin` that comes after another character, or npos.
+std::size_t find_word_end(std::string_view text, std::size_t begin) {
+  std::size_t at = text.find(kMetaspace, begin + 1);
+  while (at != std::string_view::npos && text.substr(begin, at - begin).ends_with(kMetaspace)) {
+    at = text.find(kMetaspace, at + 1);
+  }
+  return at;
+}
+
+}  // namespace
+
+std::size_t BpeModel::next_cut(std::string_view word, std::size_t begin) const {
+  return cuts_at_spaces_ ? std::min(find_word_end(word, begin), word.size()) : word.size();
+}
+
 void BpeModel::add_merge(TokenId left, TokenId right, TokenId merged, std::uint32_t rank) {
+  if (cuts_at_spaces_) {
+    cuts_at_spaces_ = find_word_end(*vocabulary_.token(merged), 0) == std::string_view::npos;
+  }
   merges_.set(static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right), {rank, merged});
 }
 

@@ -43,6 +43,9 @@ class BpeModel {
   [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
   [[nodiscard]] const BpeOptions& options() const { return options_; }
 
+  /// The end of the first part of `word` from `begin` on that can be encoded by itself: where a
+  /// space as kMetaspace follows another character, unless some merge goes across such a place.
+  [[nodiscard]] std::size_t next_cut(std::string_view word, std::size_t begin) const;
   /// Appends the tokens of one word of well-formed text, in time O(n log n).
   void encode(std::string_view word, std::vector<TokenId>& out) const;
 
@@ -65,6 +68,7 @@ class BpeModel {
   BpeOptions options_;
   PairTable<Merge> merges_;
   ByteTokens byte_tokens_;
+  bool cuts_at_spaces_ = false;
   /// The tokens of single characters below U+0200, -1 for none: the whole byte-level alphabet.
   std::array<TokenId, 0x200> character_tokens_;
 };

@@ -1,6 +1,7 @@
 #include "text/pre_tokenizer.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "text/byte_level.h"
 #include "text/utf8.h"
@@ -101,6 +102,24 @@ std::vector<Part> parts_of(std::string_view text, const CharacterSplitStep& step
   return parts;
 }
 
+/// Appends the matches and what lies between them.
+void append_isolated(std::vector<ByteRange>& out, std::string_view text, const SplitStep& step,
+                     std::size_t offset) {
+  std::size_t done = 0;
+  step.pattern.for_each(text, [&](const ByteRange& match) {
+    if (match.begin > done) {
+      out.push_back({offset + done, offset + match.begin});
+    }
+    if (match.end > match.begin) {
+      out.push_back({offset + match.begin, offset + match.end});
+    }
+    done = match.end;
+  });
+  if (done < text.size()) {
+    out.push_back({offset + done, offset + text.size()});
+  }
+}
+
 template <class Step>
 Pieces apply_split(const Step& step, Pieces pieces) {
   std::vector<ByteRange> ranges;
@@ -108,6 +127,13 @@ Pieces apply_split(const Step& step, Pieces pieces) {
   for (const ByteRange& range : pieces.ranges) {
     const std::string_view piece =
         std::string_view(pieces.text).substr(range.begin, range.end - range.begin);
+    if constexpr (std::is_same_v<Step, SplitStep>) {
+      // What most tokenizers ask for needs no list of parts.
+      if (step.behavior == SplitBehavior::kIsolated) {
+        append_isolated(ranges, piece, step, range.begin);
+        continue;
+      }
+    }
     append_pieces(ranges, parts_of(piece, step, range.begin), step.behavior);
   }
   pieces.at_beginning =
@@ -148,7 +174,7 @@ Pieces apply(const ByteLevelStep& step, Pieces pieces) {
   for (const SplitStep& split : step.split) {
     pieces = apply(split, std::move(pieces));
   }
-  return rewrite(pieces, append_byte_level);
+  return step.write ? rewrite(pieces, append_byte_level) : pieces;
 }
 
 /// Cuts before each occurrence of a text.
@@ -195,6 +221,14 @@ Pieces apply(const MetaspaceStep& step, Pieces pieces) {
 }
 
 }  // namespace
+
+PreTokenizer::PreTokenizer(std::vector<PreTokenizerStep> steps) : steps_(std::move(steps)) {
+  auto* const last = steps_.empty() ? nullptr : std::get_if<ByteLevelStep>(&steps_.back());
+  if (last != nullptr) {
+    last->write = false;
+    leaves_bytes_ = true;
+  }
+}
 
 Pieces PreTokenizer::split(std::string text, bool at_beginning) const {
   Pieces pieces{std::move(text), {}, at_beginning};

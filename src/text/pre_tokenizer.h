@@ -30,6 +30,7 @@ struct CharacterSplitStep {
 struct ByteLevelStep {
   bool add_prefix_space;
   std::vector<SplitStep> split;  ///< Empty, or GPT-2's.
+  bool write = true;             ///< Otherwise somebody else writes the pieces.
 };
 /// Writes spaces as another character, puts one before a piece that lacks it, and cuts before each.
 struct MetaspaceStep {
@@ -51,13 +52,17 @@ struct Pieces {
 class PreTokenizer {
  public:
   PreTokenizer() = default;
-  explicit PreTokenizer(std::vector<PreTokenizerStep> steps) : steps_(std::move(steps)) {}
+  explicit PreTokenizer(std::vector<PreTokenizerStep> steps);
 
+  /// Whether the pieces that split() gives are bytes that append_byte_level is still to write: so
+  /// it is when that is the last step, which a word that came before need not take again.
+  [[nodiscard]] bool leaves_bytes() const { return leaves_bytes_; }
   /// Cuts well-formed text; no piece is empty. `at_beginning`: no text or added token precedes it.
   [[nodiscard]] Pieces split(std::string text, bool at_beginning) const;
 
  private:
   std::vector<PreTokenizerStep> steps_;
+  bool leaves_bytes_ = false;
 };
 
 }  // namespace godwit

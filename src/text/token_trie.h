@@ -26,6 +26,16 @@ class TokenTrie {
   };
   [[nodiscard]] std::optional<Found> longest_at(std::string_view text, std::size_t at) const;
 
+  /// The first place from `at` on where an entry could begin, or the end.
+  [[nodiscard]] std::size_t next_candidate(std::string_view text, std::size_t at) const {
+    if (values_.size() == 1) {
+      return text.size();
+    }
+    while (at < text.size() && !first_bytes_[static_cast<unsigned char>(text[at])]) {
+      ++at;
+    }
+    return at;
+  }
   /// Calls `visit(length, value)` for each entry that begins at `at`, shortest first.
   template <class Visit>
   void for_each_at(std::string_view text, std::size_t at, const Visit& visit) const {

@@ -87,9 +87,10 @@ class Tokenizer {
   [[nodiscard]] std::optional<TokenId> eos_id() const;
 
  private:
-  void append_text(std::vector<TokenId>& out, std::string_view text, bool split_special) const;
-  void append_normalized(std::vector<TokenId>& out, std::string_view text, bool at_beginning,
-                         bool split_special) const;
+  struct Encoding;  // what one call carries from part to part
+  void append_text(Encoding& to, std::string_view text) const;
+  void append_normalized(Encoding& to, std::string_view text, bool at_beginning) const;
+  void append_plain(Encoding& to, std::string_view text, bool at_beginning) const;
 
   std::unique_ptr<const TokenizerParts> parts_;
   std::int32_t vocab_size_ = 0;

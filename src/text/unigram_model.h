@@ -36,6 +36,10 @@ class UnigramModel {
                UnigramOptions options);
 
   [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
+  /// As BpeModel's: there are no places to cut.
+  [[nodiscard]] static std::size_t next_cut(std::string_view word, std::size_t /*begin*/) {
+    return word.size();
+  }
 
   /// Appends the tokens of well-formed text, in time linear in its length times the longest piece.
   void encode(std::string_view text, std::vector<TokenId>& out) const;

@@ -25,6 +25,10 @@ class WordPieceModel {
   WordPieceModel(Vocabulary vocabulary, WordPieceOptions options);
 
   [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
+  /// As BpeModel's: there are no places to cut.
+  [[nodiscard]] static std::size_t next_cut(std::string_view word, std::size_t /*begin*/) {
+    return word.size();
+  }
 
   /// Appends the tokens of one word of well-formed text, in time linear in its length times the
   /// longest token.
