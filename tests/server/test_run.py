@@ -5,9 +5,12 @@ import pty
 import re
 import select
 import subprocess
+import termios
 import time
 
 import pytest
+
+PROMPT = ">>> "
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +60,6 @@ class Terminal:
         def take_terminal():
             os.setsid()
             import fcntl
-            import termios
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
         self.process = subprocess.Popen(command, stdin=other, stdout=other, stderr=other,
@@ -78,6 +80,11 @@ class Terminal:
                     self.output += os.read(self.side, 65536).decode(errors="replace")
                 except OSError:
                     raise AssertionError(f"ended before {pattern}: {self.output!r}") from None
+        if pattern.endswith(PROMPT):
+            # The prompt is written before the terminal hands over keys one by one; a Ctrl-C until
+            # then would take what was typed with it.
+            while termios.tcgetattr(self.side)[3] & termios.ICANON:
+                assert time.monotonic() < deadline, "the line editor does not begin"
 
     def status(self):
         return self.process.wait(timeout=30)
