@@ -81,10 +81,12 @@ std::optional<Charsmap::Match> Charsmap::find(std::string_view text, bool first)
       break;
     }
     const std::size_t offset = value_of(units_[node]);
-    const bool at_start = offset < replacements_.size() &&
-                          (static_cast<unsigned char>(replacements_[offset]) & 0xC0U) != 0x80;
-    if (!at_start) {
-      break;  // a place that no sound map names
+    const auto starts_character = [](std::string_view bytes, std::size_t at) {
+      return at == bytes.size() || (static_cast<unsigned char>(bytes[at]) & 0xC0U) != 0x80;
+    };
+    if (offset >= replacements_.size() || !starts_character(replacements_, offset) ||
+        !starts_character(text, i + 1)) {
+      break;  // no sound map goes to or cuts inside a character
     }
     match = Match{i + 1, replacement_at(offset)};
     if (first) {

@@ -13,7 +13,8 @@ constexpr std::size_t kPromptTokens = 8;
 /// A window takes the prompt's last tokens, and of those that are left the last as its context.
 constexpr std::size_t kWindowPromptTokens = 7;
 constexpr std::size_t kWindowContext = 5;
-/// So many tokens without text are forgotten, so that no sequence of such costs more and more.
+/// More tokens than this are not kept as context, nor waited for when they give no text, so that no
+/// sequence costs more and more.
 constexpr std::size_t kLongestSilence = 256;
 
 /// Counts the characters of well-formed text.
@@ -155,7 +156,9 @@ std::string WindowDetokenizer::take(bool unfinished) {
   for (std::size_t i = 0; i < context_characters_; ++i) {
     begin += utf8_length(text[begin]);
   }
-  window_.erase(window_.begin(), context_end);
+  const std::size_t fresh = window_.size() - context_;
+  const std::size_t kept = std::min(fresh, kLongestSilence);
+  window_.erase(window_.begin(), window_.end() - static_cast<std::ptrdiff_t>(kept));
   context_ = window_.size();
   context_characters_ = count_characters(tokenizer_->decode(window_, false));
   run_broken_ = false;

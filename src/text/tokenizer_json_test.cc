@@ -186,6 +186,32 @@ TEST(TokenizerJson, EncodesHostileTextInTime) {
   EXPECT_EQ(tokenizer.encode(std::string(1'000'000, '\xFF')).size(), 0U);
 }
 
+// One word of a megabyte, and words of 10,000 characters, through each kind of model.
+TEST(TokenizerJson, EncodesLongWordsOfEachKindInTime) {
+  const auto read = [](const std::string& name) {
+    return make(
+        parse(test::read_text(test::test_data() / "tokenizers" / name / "tokenizer.json.gz")));
+  };
+  const std::string word(1'000'000, 'a');
+  std::string mixed;
+  for (int i = 0; i < 50; ++i) {
+    mixed += std::string(5'000, static_cast<char>('a' + i % 26)) + std::string(5'000, '.') + ' ';
+  }
+  for (const std::string name : {"gpt2", "llama2", "mistral-v0.3", "t5-small"}) {
+    const Tokenizer tokenizer = read(name);
+    for (const std::string& text : {word, mixed}) {
+      const std::vector<TokenId> ids = tokenizer.encode(text, {.add_special_tokens = false});
+      std::string decoded = tokenizer.decode(ids, false);
+      decoded += decoded.size() < text.size() ? " " : "";  // t5 drops the space at the end
+      EXPECT_EQ(decoded, text) << name;
+    }
+  }
+  const Tokenizer bert = read("bert-base-uncased");
+  EXPECT_EQ(bert.encode(word), (std::vector<TokenId>{101, 100, 102}));
+  EXPECT_EQ(bert.encode(std::string(100, 'a')).size(), 52U);
+  EXPECT_EQ(bert.encode(std::string(101, 'a')).size(), 3U);
+}
+
 // The trained models' own tokenizer, encoded and rendered by Hugging Face's code.
 TEST(TokenizerJson, MatchesTheTrainedModelsRows) {
   const std::filesystem::path folder = test::test_data() / "models";

@@ -16,7 +16,7 @@
 namespace godwit {
 
 /// A word whose place another one needs is forgotten, so the memory is bounded by the text's size
-/// and by 1 MiB. Not for sharing between threads.
+/// and by half a MiB. Not for sharing between threads.
 class WordCache {
  public:
   /// For a text of so many bytes.
@@ -51,7 +51,7 @@ class WordCache {
 
  private:
   static constexpr std::size_t kLongestWord = 15;
-  static constexpr std::size_t kMostTokens = 5;
+  static constexpr std::size_t kMostTokens = 3;
   static constexpr std::size_t kBytesASlot = 16;
   static constexpr std::size_t kMostSlots = std::size_t{1} << 14;
 
