@@ -62,6 +62,10 @@ float attention_factor(const RopeScaling& scaling) {
 
 }  // namespace
 
+double yarn_attention_factor(double factor, double mscale) {
+  return factor <= 1.0 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
+}
+
 std::vector<float> rope_frequencies(const RopeConfig& config, std::int64_t max_positions) {
   const std::int64_t pairs = config.rotary_dim / 2;
   std::vector<float> frequencies(static_cast<std::size_t>(pairs));

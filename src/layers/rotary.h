@@ -48,6 +48,9 @@ struct YarnRope {
   double attention_factor = 1.0;  ///< Multiplies cosines and sines.
 };
 
+/// YaRN's rule for how much longer contexts sharpen attention.
+double yarn_attention_factor(double factor, double mscale = 1.0);
+
 /// Each frequency divided by a factor of its own; of two lists, the long one where the server's
 /// longest context exceeds the original one. (Hugging Face's code looks at the current length
 /// instead, so that its cached keys no longer fit once a text crosses the border.)

@@ -13,18 +13,14 @@ Result<std::unique_ptr<Model>> create_cohere2(const Json& json, const std::strin
     return unimplemented(reader.name() + ": use_qk_norm is true",
                          "godwit computes Cohere 2 without a norm on queries and keys");
   }
-  const bool attention_bias = TRY(reader.boolean("attention_bias", false));
-  config.qkv_bias = attention_bias;
-  config.o_bias = attention_bias;
+  TRY(read_attention_bias(reader, config));
   config.block_norms.before_mlp = nullptr;
   config.parallel = true;
   config.logits_scale = static_cast<float>(TRY(reader.positive("logit_scale")));
   config.ropes.front().interleaved = true;
   // Published files of this family say a pattern of 4 or nothing.
   set_windows(config, TRY(read_alternating_windows(reader, config.num_layers, 4)));
-  for (DecoderLayerConfig& layer : config.layers) {
-    layer.rope = layer.window > 0 ? std::optional<std::size_t>(0) : std::nullopt;
-  }
+  set_ropes(config, {.with_window = 0, .without = std::nullopt});
   return std::unique_ptr<Model>(std::make_unique<Decoder>(std::move(config)));
 }
 

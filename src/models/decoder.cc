@@ -120,54 +120,61 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
   return {};
 }
 
-Status Decoder::add_attention(const Context& context, std::size_t index, Tensor& normed,
-                              Tensor& branch, Tensor& hidden) const {
-  static const Rotary kNoPositions;
-  const DecoderLayer& layer = layers_[index];
-  const auto rope = config_.layers[index].rope;
-  const Rotary& rotary = rope ? rotaries_[*rope] : kNoPositions;
-  if (layer.before_attention) {
-    TRY(layer.before_attention->forward(context, hidden, normed));
+template <class Block, class AddBlock>
+Status Decoder::add_branch(const Context& context, const std::optional<Norm>& after,
+                           const Block& block, const AddBlock& add_block, Tensor& hidden) const {
+  if (!after && config_.residual_scale == 1.0F) {
+    return add_block(hidden);
   }
-  const Tensor& input = layer.before_attention ? normed : hidden;
-  if (!layer.after_attention && config_.residual_scale == 1.0F) {
-    return layer.attention.forward_add(context, rotary, input, hidden);
-  }
-  TRY(layer.attention.forward(context, rotary, input, branch));
-  if (layer.after_attention) {
-    TRY(layer.after_attention->forward(context, branch, branch));
+  Workspace& workspace = context.stream.workspace();
+  Workspace::Scope scope(workspace);
+  Tensor branch = TRY(workspace.tensor(DType::kF32, {hidden.dim(0), config_.hidden_size}));
+  TRY(block(branch));
+  if (after) {
+    TRY(after->forward(context, branch, branch));
   }
   return ops::add(context.stream, {.x = branch, .out = hidden, .scale = config_.residual_scale});
 }
 
+Status Decoder::add_attention(const Context& context, std::size_t index, Tensor& normed,
+                              Tensor& hidden) const {
+  const DecoderLayer& layer = layers_[index];
+  const auto rope = config_.layers[index].rope;
+  const Rotary no_positions;
+  const Rotary& rotary = rope ? rotaries_[*rope] : no_positions;
+  if (layer.before_attention) {
+    TRY(layer.before_attention->forward(context, hidden, normed));
+  }
+  const Tensor& input = layer.before_attention ? normed : hidden;
+  return add_branch(
+      context, layer.after_attention,
+      [&](Tensor& out) { return layer.attention.forward(context, rotary, input, out); },
+      [&](Tensor& out) { return layer.attention.forward_add(context, rotary, input, out); },
+      hidden);
+}
+
 Status Decoder::add_mlp(const Context& context, const DecoderLayer& layer, Tensor& normed,
-                        Tensor& branch, Tensor& hidden) const {
+                        Tensor& hidden) const {
   if (layer.before_mlp) {
     TRY(layer.before_mlp->forward(context, hidden, normed));
   }
   const Tensor& input = layer.before_mlp || config_.parallel ? normed : hidden;
-  if (!layer.after_mlp && config_.residual_scale == 1.0F) {
-    return layer.mlp.forward_add(context, input, hidden);
-  }
-  TRY(layer.mlp.forward(context, input, branch));
-  if (layer.after_mlp) {
-    TRY(layer.after_mlp->forward(context, branch, branch));
-  }
-  return ops::add(context.stream, {.x = branch, .out = hidden, .scale = config_.residual_scale});
+  return add_branch(
+      context, layer.after_mlp, [&](Tensor& out) { return layer.mlp.forward(context, input, out); },
+      [&](Tensor& out) { return layer.mlp.forward_add(context, input, out); }, hidden);
 }
 
 Status Decoder::forward(const Context& context, const Tensor& ids, Tensor& hidden) const {
   Workspace& workspace = context.stream.workspace();
   Workspace::Scope scope(workspace);
   Tensor normed = TRY(workspace.tensor(DType::kF32, {hidden.dim(0), config_.hidden_size}));
-  Tensor branch = TRY(workspace.tensor(DType::kF32, {hidden.dim(0), config_.hidden_size}));
   TRY(ops::embedding(context.stream, {.table = embedding_, .ids = ids, .out = hidden}));
   if (config_.embedding_scale != 1.0F) {
     TRY(ops::scale(context.stream, {.x = hidden, .out = hidden, .scale = config_.embedding_scale}));
   }
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    TRY(add_attention(context, i, normed, branch, hidden));
-    TRY(add_mlp(context, layers_[i], normed, branch, hidden));
+    TRY(add_attention(context, i, normed, hidden));
+    TRY(add_mlp(context, layers_[i], normed, hidden));
   }
   return {};
 }

@@ -79,8 +79,20 @@ struct DecoderFields {
 Result<DecoderConfig> read_decoder_config(const ConfigReader& reader,
                                           const DecoderFields& fields = {});
 
+/// Reads `attention_bias` (false when absent) for families in which it is the bias of all four
+/// projections.
+Status read_attention_bias(const ConfigReader& reader, DecoderConfig& config);
+
 /// Gives each layer its window.
 void set_windows(DecoderConfig& config, const std::vector<std::int64_t>& windows);
+
+/// Which of DecoderConfig::ropes layers have; none: no positions.
+struct RopeChoice {
+  std::optional<std::size_t> with_window;
+  std::optional<std::size_t> without;
+};
+/// Gives each layer its rope, by whether it has a window.
+void set_ropes(DecoderConfig& config, const RopeChoice& choice);
 
 struct DecoderLayer {
   std::optional<Norm> before_attention;
@@ -104,12 +116,17 @@ class Decoder final : public Model {
  private:
   Status load_ropes(WeightsReader& reader, std::int64_t max_positions);
   Result<DecoderLayer> load_layer(WeightsReader& reader, std::int64_t index) const;
-  /// Adds the attention block of layer `index` to `hidden`; the next one likewise. `normed` and
-  /// `branch` are scratch as large as hidden; `normed` holds what a parallel block reads.
-  Status add_attention(const Context& context, std::size_t index, Tensor& normed, Tensor& branch,
+  /// Adds the attention block of layer `index` to `hidden`; the next one likewise. `normed` is
+  /// scratch as large as hidden, and holds what a parallel block reads.
+  Status add_attention(const Context& context, std::size_t index, Tensor& normed,
                        Tensor& hidden) const;
-  Status add_mlp(const Context& context, const DecoderLayer& layer, Tensor& normed, Tensor& branch,
+  Status add_mlp(const Context& context, const DecoderLayer& layer, Tensor& normed,
                  Tensor& hidden) const;
+  /// Adds to `hidden` what block(out) writes, normed by `after` and scaled. `add_block(hidden)` is
+  /// the same where the model does neither.
+  template <class Block, class AddBlock>
+  Status add_branch(const Context& context, const std::optional<Norm>& after, const Block& block,
+                    const AddBlock& add_block, Tensor& hidden) const;
 
   DecoderConfig config_;
   ModelGeometry geometry_;

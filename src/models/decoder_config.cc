@@ -36,9 +36,21 @@ Result<DecoderConfig> read_decoder_config(const ConfigReader& reader, const Deco
   return config;
 }
 
+Status read_attention_bias(const ConfigReader& reader, DecoderConfig& config) {
+  config.qkv_bias = TRY(reader.boolean("attention_bias", false));
+  config.o_bias = config.qkv_bias;
+  return {};
+}
+
 void set_windows(DecoderConfig& config, const std::vector<std::int64_t>& windows) {
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
     config.layers[i].window = windows[i];
+  }
+}
+
+void set_ropes(DecoderConfig& config, const RopeChoice& choice) {
+  for (DecoderLayerConfig& layer : config.layers) {
+    layer.rope = layer.window > 0 ? choice.with_window : choice.without;
   }
 }
 

@@ -15,9 +15,7 @@ Result<std::unique_ptr<Model>> create_exaone4(const Json& json, const std::strin
   config.qk_norm = QkNormConfig{.norm = std::get<RmsNormConfig>(config.norm)};
   if (reader.find("sliding_window") != nullptr) {
     set_windows(config, TRY(read_alternating_windows(reader, config.num_layers, 4)));
-    for (DecoderLayerConfig& layer : config.layers) {
-      layer.rope = layer.window > 0 ? std::optional<std::size_t>(0) : std::nullopt;
-    }
+    set_ropes(config, {.with_window = 0, .without = std::nullopt});
   }
   return std::unique_ptr<Model>(std::make_unique<Decoder>(std::move(config)));
 }

@@ -28,9 +28,7 @@ Result<DecoderConfig> read_gemma(const ConfigReader& reader, std::int64_t patter
     return unimplemented(reader.name() + ": use_bidirectional_attention is true",
                          "godwit generates text, for which attention looks back");
   }
-  const bool attention_bias = TRY(reader.boolean("attention_bias", false));
-  config.qkv_bias = attention_bias;
-  config.o_bias = attention_bias;
+  TRY(read_attention_bias(reader, config));
   config.block_norms = {.before_attention = "input_layernorm",
                         .after_attention = "post_attention_layernorm",
                         .before_mlp = "pre_feedforward_layernorm",
@@ -73,9 +71,7 @@ Result<std::unique_ptr<Model>> create_gemma3(const Json& json, const std::string
   config.ropes = {
       TRY(read_rope_config(reader, {.head_dim = config.head_dim, .layer_type = "full_attention"})),
       TRY(read_local_rope(reader, config.head_dim))};
-  for (DecoderLayerConfig& layer : config.layers) {
-    layer.rope = layer.window > 0 ? 1 : 0;
-  }
+  set_ropes(config, {.with_window = 1, .without = 0});
   return std::unique_ptr<Model>(std::make_unique<Decoder>(std::move(config)));
 }
 

@@ -1,12 +1,12 @@
 #include "models/gguf_config.h"
 
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "layers/rotary.h"
 #include "models/gguf_architectures.h"
 
 namespace godwit {
@@ -128,8 +128,8 @@ Result<Json> yarn_rope(const GgufFields& fields) {
     }
   }
   const double factor = TRY(fields.number("rope.scaling.factor"));
-  const double usual = factor > 1.0 ? 0.1 * std::log(factor) + 1.0 : 1.0;
-  const double scaled = usual * TRY(fields.number("rope.scaling.attn_factor", 1.0));
+  const double scaled =
+      yarn_attention_factor(factor) * TRY(fields.number("rope.scaling.attn_factor", 1.0));
   scaling.set("attention_factor", TRY(fields.number("rope.scaling.yarn_attn_factor", scaled)));
   return scaling;
 }

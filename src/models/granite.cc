@@ -7,9 +7,7 @@ namespace godwit {
 Result<std::unique_ptr<Model>> create_granite(const Json& json, const std::string& config_name) {
   const ConfigReader reader(json, config_name);
   DecoderConfig config = TRY(read_decoder_config(reader));
-  const bool attention_bias = TRY(reader.boolean("attention_bias", false));
-  config.qkv_bias = attention_bias;
-  config.o_bias = attention_bias;
+  TRY(read_attention_bias(reader, config));
   config.mlp_bias = TRY(reader.boolean("mlp_bias", false));
   config.embedding_scale = static_cast<float>(TRY(reader.positive("embedding_multiplier")));
   config.residual_scale = static_cast<float>(TRY(reader.positive("residual_multiplier")));

@@ -9,9 +9,7 @@ namespace {
 
 Result<DecoderConfig> read_olmo(const ConfigReader& reader) {
   DecoderConfig config = TRY(read_decoder_config(reader, {.one_rope = false}));
-  const bool attention_bias = TRY(reader.boolean("attention_bias", false));
-  config.qkv_bias = attention_bias;
-  config.o_bias = attention_bias;
+  TRY(read_attention_bias(reader, config));
   config.block_norms = {.before_attention = nullptr,
                         .after_attention = "post_attention_layernorm",
                         .before_mlp = nullptr,
@@ -37,9 +35,7 @@ Result<std::unique_ptr<Model>> create_olmo3(const Json& json, const std::string&
       read_rope_config(reader, {.head_dim = config.head_dim, .layer_type = "sliding_attention"}));
   plain.scaling = DefaultRope{};
   config.ropes.push_back(std::move(plain));
-  for (DecoderLayerConfig& layer : config.layers) {
-    layer.rope = layer.window > 0 ? 1 : 0;
-  }
+  set_ropes(config, {.with_window = 1, .without = 0});
   return std::unique_ptr<Model>(std::make_unique<Decoder>(std::move(config)));
 }
 

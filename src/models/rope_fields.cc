@@ -36,11 +36,6 @@ Result<double> positive_or(const ConfigReader& reader, const char* key, double a
   return reader.find(key) != nullptr ? reader.positive(key) : Result<double>(absent);
 }
 
-/// YaRN's rule for how much longer contexts sharpen attention.
-double yarn_mscale(double factor, double mscale) {
-  return factor <= 1.0 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
-}
-
 Result<RopeScaling> read_yarn(const RopeFields& fields) {
   const ConfigReader& reader = fields.rope;
   YarnRope rope;
@@ -58,10 +53,11 @@ Result<RopeScaling> read_yarn(const RopeFields& fields) {
   if (reader.find("attention_factor") != nullptr) {
     rope.attention_factor = TRY(reader.positive("attention_factor"));
   } else if (reader.find("mscale") != nullptr && reader.find("mscale_all_dim") != nullptr) {
-    rope.attention_factor = yarn_mscale(rope.factor, TRY(reader.positive("mscale"))) /
-                            yarn_mscale(rope.factor, TRY(reader.positive("mscale_all_dim")));
+    rope.attention_factor =
+        yarn_attention_factor(rope.factor, TRY(reader.positive("mscale"))) /
+        yarn_attention_factor(rope.factor, TRY(reader.positive("mscale_all_dim")));
   } else {
-    rope.attention_factor = yarn_mscale(rope.factor, 1.0);
+    rope.attention_factor = yarn_attention_factor(rope.factor);
   }
   return RopeScaling(rope);
 }

@@ -36,9 +36,7 @@ Result<std::vector<bool>> read_rope_layers(const ConfigReader& reader, std::int6
 Result<std::unique_ptr<Model>> create_smollm3(const Json& json, const std::string& config_name) {
   const ConfigReader reader(json, config_name);
   DecoderConfig config = TRY(read_decoder_config(reader, {.tied_when_absent = true}));
-  const bool attention_bias = TRY(reader.boolean("attention_bias", false));
-  config.qkv_bias = attention_bias;
-  config.o_bias = attention_bias;
+  TRY(read_attention_bias(reader, config));
   config.mlp_bias = TRY(reader.boolean("mlp_bias", false));
   set_windows(config, TRY(read_windows(reader, config.num_layers)));
   const std::vector<bool> rotated = TRY(read_rope_layers(reader, config.num_layers));
