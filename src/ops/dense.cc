@@ -24,6 +24,15 @@ void check_norm(ShapeCheck& check, const Params& params) {
       .shape("weight", params.weight, {params.x.dim(rank - 1)});
 }
 
+/// What ops that turn rows into rows of the same shape have in common.
+ShapeCheck check_rows(const char* op, const Tensor& x, const Tensor& out) {
+  return ShapeCheck(op)
+      .f32("x", x)
+      .shape("x", x, {ShapeCheck::kAny, ShapeCheck::kAny})
+      .f32("out", out)
+      .same_shape("out", out, x);
+}
+
 }  // namespace
 
 Status embedding(Stream& stream, const EmbeddingParams& params) {
@@ -81,11 +90,7 @@ Status gemm(Stream& stream, const GemmParams& params) {
 
 Status activation(Stream& stream, const ActivationParams& params) {
   const KernelTable& kernels = stream.device().kernels();
-  TRY(ShapeCheck("activation")
-          .f32("x", params.x)
-          .shape("x", params.x, {ShapeCheck::kAny, ShapeCheck::kAny})
-          .f32("out", params.out)
-          .same_shape("out", params.out, params.x)
+  TRY(check_rows("activation", params.x, params.out)
           .kernel(kernels.activation != nullptr, kernels.name)
           .status());
   return kernels.activation(stream, params);
@@ -107,11 +112,7 @@ Status gated_activation(Stream& stream, const GatedActivationParams& params) {
 
 Status add(Stream& stream, const AddParams& params) {
   const KernelTable& kernels = stream.device().kernels();
-  TRY(ShapeCheck("add")
-          .f32("x", params.x)
-          .shape("x", params.x, {ShapeCheck::kAny, ShapeCheck::kAny})
-          .f32("out", params.out)
-          .same_shape("out", params.out, params.x)
+  TRY(check_rows("add", params.x, params.out)
           .kernel(kernels.add != nullptr, kernels.name)
           .status());
   return kernels.add(stream, params);
@@ -119,11 +120,7 @@ Status add(Stream& stream, const AddParams& params) {
 
 Status scale(Stream& stream, const ScaleParams& params) {
   const KernelTable& kernels = stream.device().kernels();
-  TRY(ShapeCheck("scale")
-          .f32("x", params.x)
-          .shape("x", params.x, {ShapeCheck::kAny, ShapeCheck::kAny})
-          .f32("out", params.out)
-          .same_shape("out", params.out, params.x)
+  TRY(check_rows("scale", params.x, params.out)
           .require(params.softcap >= 0.0F, "softcap is negative")
           .kernel(kernels.scale != nullptr, kernels.name)
           .status());

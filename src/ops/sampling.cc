@@ -6,8 +6,27 @@
 
 namespace godwit::ops {
 namespace {
+
 constexpr auto kAny = ShapeCheck::kAny;
+
+/// What ops have in common that look at the tokens which rows of logits follow.
+template <class Params>
+ShapeCheck check_histories(const char* op, const Params& params) {
+  const std::int64_t rows = params.logits.dim(0);
+  return ShapeCheck(op)
+      .f32("logits", params.logits)
+      .shape("logits", params.logits, {rows, kAny})
+      .i32("token_buffer", params.token_buffer)
+      .shape("token_buffer", params.token_buffer, {kAny, kAny})
+      .i32("buffer_rows", params.buffer_rows)
+      .shape("buffer_rows", params.buffer_rows, {rows})
+      .i32("prompt_lens", params.prompt_lens)
+      .shape("prompt_lens", params.prompt_lens, {rows})
+      .i32("total_lens", params.total_lens)
+      .shape("total_lens", params.total_lens, {rows});
 }
+
+}  // namespace
 
 Status gather_tokens(Stream& stream, const GatherTokensParams& params) {
   const KernelTable& kernels = stream.device().kernels();
@@ -47,17 +66,7 @@ Status process_logits(Stream& stream, const ProcessLogitsParams& params) {
   const KernelTable& kernels = stream.device().kernels();
   const std::int64_t rows = params.logits.dim(0);
   const std::int64_t entries = params.bias_ids.dim(0);
-  TRY(ShapeCheck("process_logits")
-          .f32("logits", params.logits)
-          .shape("logits", params.logits, {rows, kAny})
-          .i32("token_buffer", params.token_buffer)
-          .shape("token_buffer", params.token_buffer, {kAny, kAny})
-          .i32("buffer_rows", params.buffer_rows)
-          .shape("buffer_rows", params.buffer_rows, {rows})
-          .i32("prompt_lens", params.prompt_lens)
-          .shape("prompt_lens", params.prompt_lens, {rows})
-          .i32("total_lens", params.total_lens)
-          .shape("total_lens", params.total_lens, {rows})
+  TRY(check_histories("process_logits", params)
           .f32("repetition", params.repetition)
           .shape("repetition", params.repetition, {rows})
           .f32("frequency", params.frequency)
@@ -80,17 +89,7 @@ Status process_logits(Stream& stream, const ProcessLogitsParams& params) {
 Status mask_logits(Stream& stream, const MaskLogitsParams& params) {
   const KernelTable& kernels = stream.device().kernels();
   const std::int64_t rows = params.logits.dim(0);
-  TRY(ShapeCheck("mask_logits")
-          .f32("logits", params.logits)
-          .shape("logits", params.logits, {rows, kAny})
-          .i32("token_buffer", params.token_buffer)
-          .shape("token_buffer", params.token_buffer, {kAny, kAny})
-          .i32("buffer_rows", params.buffer_rows)
-          .shape("buffer_rows", params.buffer_rows, {rows})
-          .i32("prompt_lens", params.prompt_lens)
-          .shape("prompt_lens", params.prompt_lens, {rows})
-          .i32("total_lens", params.total_lens)
-          .shape("total_lens", params.total_lens, {rows})
+  TRY(check_histories("mask_logits", params)
           .i32("allowed_start", params.allowed_start)
           .shape("allowed_start", params.allowed_start, {rows + 1})
           .i32("allowed_ids", params.allowed_ids)

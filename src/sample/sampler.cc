@@ -33,7 +33,7 @@ bool changes_logits(const SampleRow& row) {
   const SamplingParams& sampling = *row.sampling;
   return sampling.repetition_penalty != 1.0F || sampling.frequency_penalty != 0.0F ||
          sampling.presence_penalty != 0.0F || !sampling.logit_bias.empty() ||
-         below_min_tokens(row) || sampling.token_rules != nullptr;
+         below_min_tokens(row) || has_token_rules(row);
 }
 
 /// The rows' biases, one after the other.
@@ -68,18 +68,24 @@ BiasEntries collect_bias(std::span<const SampleRow> rows) {
   return bias;
 }
 
-Status process(Stream& stream, const Tensor& logits, const Tensor& token_buffer,
-               const Tensor& buffer_rows, std::span<const SampleRow> rows, Tensor& out) {
+/// The tokens that each row follows, on the device.
+struct Histories {
+  Tensor token_buffer;
+  Tensor buffer_rows;
+  Tensor prompt_lens;
+  Tensor total_lens;
+};
+
+Status process(Stream& stream, const Tensor& logits, const Histories& histories,
+               std::span<const SampleRow> rows, Tensor& out) {
   const BiasEntries bias = collect_bias(rows);
   ProcessLogitsParams params;
   params.logits = logits;
-  params.token_buffer = token_buffer;
-  params.buffer_rows = buffer_rows;
+  params.token_buffer = histories.token_buffer;
+  params.buffer_rows = histories.buffer_rows;
+  params.prompt_lens = histories.prompt_lens;
+  params.total_lens = histories.total_lens;
   params.out = out;
-  params.prompt_lens = TRY(upload(
-      stream, column<std::int32_t>(rows, [](const SampleRow& row) { return row.prompt_len; })));
-  params.total_lens = TRY(upload(
-      stream, column<std::int32_t>(rows, [](const SampleRow& row) { return row.total_len; })));
   params.repetition = TRY(upload(stream, column<float>(rows, [](const SampleRow& row) {
                                    return row.sampling->repetition_penalty;
                                  })));
@@ -96,8 +102,8 @@ Status process(Stream& stream, const Tensor& logits, const Tensor& token_buffer,
 }
 
 /// The rows' token rules, one after the other, as MaskLogitsParams wants them.
-Status mask(Stream& stream, const Tensor& logits, const Tensor& token_buffer,
-            const Tensor& buffer_rows, std::span<const SampleRow> rows) {
+Status mask(Stream& stream, const Tensor& logits, const Histories& histories,
+            std::span<const SampleRow> rows) {
   std::vector<std::int32_t> allowed_start = {0};
   std::vector<std::int32_t> allowed_ids;
   std::vector<std::int32_t> ban_start = {0};
@@ -116,12 +122,10 @@ Status mask(Stream& stream, const Tensor& logits, const Tensor& token_buffer,
   }
   MaskLogitsParams params;
   params.logits = logits;
-  params.token_buffer = token_buffer;
-  params.buffer_rows = buffer_rows;
-  params.prompt_lens = TRY(upload(
-      stream, column<std::int32_t>(rows, [](const SampleRow& row) { return row.prompt_len; })));
-  params.total_lens = TRY(upload(
-      stream, column<std::int32_t>(rows, [](const SampleRow& row) { return row.total_len; })));
+  params.token_buffer = histories.token_buffer;
+  params.buffer_rows = histories.buffer_rows;
+  params.prompt_lens = histories.prompt_lens;
+  params.total_lens = histories.total_lens;
   params.allowed_start = TRY(upload(stream, allowed_start));
   params.allowed_ids = TRY(upload(stream, allowed_ids));
   params.ban_start = TRY(upload(stream, ban_start));
@@ -189,6 +193,8 @@ Result<std::vector<DrawnToken>> draw_tokens(Stream& stream, Tensor& logits, Tens
   const auto count = static_cast<std::int64_t>(rows.size());
   const Tensor buffer_rows = TRY(upload(
       stream, column<std::int32_t>(rows, [](const SampleRow& row) { return row.buffer_row; })));
+  const Tensor total_lens = TRY(upload(
+      stream, column<std::int32_t>(rows, [](const SampleRow& row) { return row.total_len; })));
   const std::optional<std::int32_t> top_n = widest_logprobs(rows);
 
   Tensor processed = logits;
@@ -196,19 +202,24 @@ Result<std::vector<DrawnToken>> draw_tokens(Stream& stream, Tensor& logits, Tens
     if (top_n) {
       processed = TRY(stream.workspace().tensor(DType::kF32, {count, logits.dim(1)}));
     }
-    TRY(process(stream, logits, token_buffer, buffer_rows, rows, processed));
+    const Histories histories = {
+        .token_buffer = token_buffer,
+        .buffer_rows = buffer_rows,
+        .prompt_lens =
+            TRY(upload(stream, column<std::int32_t>(
+                                   rows, [](const SampleRow& row) { return row.prompt_len; }))),
+        .total_lens = total_lens};
+    TRY(process(stream, logits, histories, rows, processed));
     if (std::any_of(rows.begin(), rows.end(), has_token_rules)) {
-      TRY(mask(stream, processed, token_buffer, buffer_rows, rows));
+      TRY(mask(stream, processed, histories, rows));
     }
   }
   Tensor tokens = TRY(stream.workspace().tensor(DType::kI32, {count}));
   TRY(sample(stream, processed, rows, tokens));
 
-  const Tensor positions = TRY(upload(
-      stream, column<std::int32_t>(rows, [](const SampleRow& row) { return row.total_len; })));
   TRY(ops::scatter_tokens(stream, {.tokens = tokens,
                                    .buffer_rows = buffer_rows,
-                                   .positions = positions,
+                                   .positions = total_lens,
                                    .token_buffer = token_buffer}));
   std::vector<std::int32_t> host_tokens;
   TRY(download(stream, tokens, host_tokens));
