@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLargestConfig = std::size_t{64} << 20;
+constexpr const char* kGenerationConfig = "generation_config.json";
 
 /// The JSON file, or null when there is none.
 Result<Json> read_optional_json(const fs::path& path) {
@@ -81,25 +82,22 @@ Status read_defaults(const Json& config, const std::string& name, TextAssets& as
   return {};
 }
 
-/// Sampling defaults as `--generation-config` and `--override-generation-config` say.
-Status load_defaults(const ModelFiles& files, const ModelOptions& options, TextAssets& assets) {
-  Json config;
-  std::string name = "--override-generation-config";
+/// Sampling defaults as `--generation-config` and `--override-generation-config` say. `own` is the
+/// model's generation_config.json, called `own_name`; null when it has none.
+Status load_defaults(const Json& own, const std::string& own_name, const ModelOptions& options,
+                     TextAssets& assets) {
   if (options.generation_config == "auto") {
-    if (files.checkpoint.gguf() == nullptr) {
-      name = (files.path / "generation_config.json").string();
-      config = TRY(read_optional_json(name));
-    }
+    TRY(read_defaults(own, own_name, assets));
   } else if (options.generation_config != "vllm") {
-    name = (fs::path(options.generation_config) / "generation_config.json").string();
-    config = TRY(read_optional_json(name));
+    const fs::path file = fs::path(options.generation_config) / kGenerationConfig;
+    const Json config = TRY(read_optional_json(file));
     if (config.is_null()) {
       return invalid_argument("--generation-config is " + options.generation_config + ", but " +
-                                  name + " does not exist",
+                                  file.string() + " does not exist",
                               "give auto, vllm, or a folder with that file");
     }
+    TRY(read_defaults(config, file.string(), assets));
   }
-  TRY(read_defaults(config, name, assets));
   if (options.override_generation_config.empty()) {
     return {};
   }
@@ -159,15 +157,16 @@ Result<TextAssets> load_text_assets(const ModelFiles& files, const ModelOptions&
   if (!options.skip_tokenizer_init) {
     TRY(load_tokenizer_and_template(files, options, assets));
   }
+  Json generation;
+  const std::string generation_name = (files.path / kGenerationConfig).string();
   if (const GgufFile* gguf = files.checkpoint.gguf()) {
     assets.eos_ids = gguf_eos_ids(*gguf);
   } else {
-    const fs::path generation = files.path / "generation_config.json";
-    const Json config = TRY(read_optional_json(generation));
+    generation = TRY(read_optional_json(generation_name));
     TRY(append_eos_ids(files.config, files.config_name, assets.eos_ids));
-    TRY(append_eos_ids(config, generation.string(), assets.eos_ids));
+    TRY(append_eos_ids(generation, generation_name, assets.eos_ids));
   }
-  TRY(load_defaults(files, options, assets));
+  TRY(load_defaults(generation, generation_name, options, assets));
   return assets;
 }
 

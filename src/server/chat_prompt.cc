@@ -203,13 +203,13 @@ Result<ChatPrompt> read_chat_prompt(FieldReader& fields, const ServedModel& mode
   TRY(read_steering(fields, input, variables));
   bool add_special = false;
   TRY(fields.read("add_special_tokens", add_special));
-  const Result<std::string> text = chat_template->render(input);
+  Result<std::string> text = chat_template->render(input);
   if (!text.ok()) {
     return invalid_argument("The chat template refuses these messages: " + text.status().message());
   }
   ChatPrompt prompt;
   prompt.tokens = model.tokenizer->encode(*text, {.add_special_tokens = add_special});
-  prompt.text = *text;
+  prompt.text = *std::move(text);
   const Json& last = messages.as_array().back();
   const std::string& last_role = last.find("role")->as_string();
   prompt.role = input.add_generation_prompt ? "assistant" : last_role;
