@@ -116,15 +116,14 @@ struct Metrics::Impl {
 
   Gauge& running = make.gauge("vllm:num_requests_running", "Sequences that take part in steps.");
   Gauge& waiting = make.gauge("vllm:num_requests_waiting", "Sequences that wait for room.");
-  Gauge& waiting_capacity =
-      make.gauge("vllm:num_requests_waiting_by_reason",
-                 "Sequences that wait, by reason: for room, or for a prompt that another one of "
-                 "their request computes.",
-                 {{"reason", "capacity"}});
-  Gauge& waiting_deferred = make.gauge("vllm:num_requests_waiting_by_reason",
-                                       "Sequences that wait, by reason: for room, or for a prompt "
-                                       "that another one of their request computes.",
-                                       {{"reason", "deferred"}});
+  Gauge& waiting_for(const char* reason) {
+    return make.gauge("vllm:num_requests_waiting_by_reason",
+                      "Sequences that wait, by reason: for room, or for a prompt that another one "
+                      "of their request computes.",
+                      {{"reason", reason}});
+  }
+  Gauge& waiting_capacity = waiting_for("capacity");
+  Gauge& waiting_deferred = waiting_for("deferred");
   Gauge& cache_usage =
       make.gauge("vllm:kv_cache_usage_perc", "Part of the cache in use; 1 is all of it.");
 

@@ -128,6 +128,14 @@ struct HubClient::Subject {
   std::string revision;
   std::string file;  ///< Empty for the list.
   std::string target;
+
+  static Subject of_file(const std::string& repository, const std::string& commit,
+                         const std::string& file) {
+    return {.repository = repository,
+            .revision = commit,
+            .file = file,
+            .target = "/" + repository + "/resolve/" + commit + "/" + encode_path(file)};
+  }
 };
 
 HubClient::HubClient(HubSettings settings, RetryPolicy retries, HttpTimeouts timeouts)
@@ -257,11 +265,7 @@ Result<RepositoryFiles> HubClient::list(const std::string& repository,
 
 Result<FileFacts> HubClient::facts(const std::string& repository, const std::string& commit,
                                    const std::string& file) const {
-  const Subject subject{
-      .repository = repository,
-      .revision = commit,
-      .file = file,
-      .target = "/" + repository + "/resolve/" + commit + "/" + encode_path(file)};
+  const Subject subject = Subject::of_file(repository, commit, file);
   TextSink sink;
   HttpHead head;
   TRY(send_repeatedly("HEAD", subject, sink, head));
@@ -292,11 +296,7 @@ Result<FileFacts> HubClient::facts(const std::string& repository, const std::str
 Status HubClient::read(const std::string& repository, const std::string& commit,
                        const std::string& file, std::uint64_t from, ResponseSink& sink,
                        std::optional<std::chrono::milliseconds>& asked) const {
-  const Subject subject{
-      .repository = repository,
-      .revision = commit,
-      .file = file,
-      .target = "/" + repository + "/resolve/" + commit + "/" + encode_path(file)};
+  const Subject subject = Subject::of_file(repository, commit, file);
   HttpHead head;
   const Status status = send("GET", subject, from, sink, head);
   asked = asked_wait(head);

@@ -107,6 +107,14 @@ std::optional<HubName> parse_hub_name(std::string_view text) {
   return name;
 }
 
+std::string upper_case(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return out;
+}
+
 std::string printable(std::string_view text) {
   std::string shown(text.substr(0, kLongestShown));
   std::replace_if(shown.begin(), shown.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');

@@ -30,6 +30,9 @@ bool is_commit(std::string_view text);
 /// absolute path, no "." or "..", no empty part, no backslash or control character, bounded.
 bool is_safe_file_name(std::string_view name);
 
+/// The ASCII letters in upper case.
+std::string upper_case(std::string_view text);
+
 /// Text from a server for a message: control characters and what is not ASCII become '?', and long
 /// text is cut.
 std::string printable(std::string_view text);

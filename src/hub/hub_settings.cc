@@ -20,10 +20,7 @@ std::string variable(const Environment& environment, const char* name) {
 }
 
 bool is_on(const std::string& value) {
-  std::string upper = value;
-  std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
+  const std::string upper = upper_case(value);
   return upper == "1" || upper == "ON" || upper == "YES" || upper == "TRUE";
 }
 

@@ -74,14 +74,6 @@ std::vector<std::string> those(const std::vector<std::string>& files, const Acce
   return found;
 }
 
-std::string upper(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
-  return out;
-}
-
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -107,7 +99,7 @@ std::string_view stem_of(std::string_view file) {
 
 /// Whether the file's name, without its part, ends with the quantisation as a word of its own.
 bool has_quantisation(std::string_view file, std::string_view wanted) {
-  const std::string stem = upper(stem_of(file));
+  const std::string stem = upper_case(stem_of(file));
   if (!stem.ends_with(wanted)) {
     return false;
   }
@@ -194,7 +186,7 @@ Result<std::string> select_gguf(const std::vector<std::string>& files, const std
     }
     return single_part(wanted, repository);
   }
-  const std::string quantisation = upper(wanted);
+  const std::string quantisation = upper_case(wanted);
   std::vector<std::string> found =
       those(gguf, [&](const std::string& file) { return has_quantisation(file, quantisation); });
   if (found.empty()) {
