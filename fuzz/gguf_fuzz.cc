@@ -16,6 +16,7 @@ void read_key(const godwit::GgufFile& file, std::string_view key) {
   static_cast<void>(file.get_bool(key).ok());
   static_cast<void>(file.get_integers(key).ok());
   static_cast<void>(file.get_floats(key).ok());
+  static_cast<void>(file.get_bools(key).ok());
   std::size_t length = 0;
   if (const auto text = file.get_string(key); text.ok()) {
     length += std::string(*text).size();

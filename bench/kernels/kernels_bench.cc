@@ -221,8 +221,8 @@ void bench_rows(Runner& runner, std::int64_t rows) {
   print("rms_norm", runner.seconds([&] {
     runner.run(&KernelTable::rms_norm, {.x = x, .weight = weight, .out = x, .epsilon = 1e-5F});
   }));
-  print("silu_mul", runner.seconds([&] {
-    runner.run(&KernelTable::silu_mul, {.gate = wide, .up = wide, .out = wide});
+  print("silu * up", runner.seconds([&] {
+    runner.run(&KernelTable::gated_activation, {.gate = wide, .up = wide, .out = wide});
   }));
   print("rope", runner.seconds([&] {
     runner.run(&KernelTable::rope,

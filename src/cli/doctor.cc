@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "cli/model_source.h"
 #include "cli/text_assets.h"
 #include "device/device.h"
 #include "runner/load_model.h"
@@ -90,6 +91,25 @@ Status report_text(const ModelFiles& files, const ModelOptions& options, std::FI
   return {};
 }
 
+/// What can be said of a model whose weights are still on the hub.
+Status report_outline(const ModelOutline& outline, const DoctorCommand& command,
+                      const Device& device, std::FILE* out) {
+  fmt::print(out, "  weights: {} on the hub, not downloaded; their types and shapes are unknown\n",
+             size_text(*outline.absent_bytes));
+  if (!outline.path.empty()) {
+    const std::unique_ptr<Model> model = TRY(describe_model(outline.path));
+    report_layers(*model, out);
+    const RunnerOptions runner = TRY(make_runner_options(command.model));
+    report_plan(
+        TRY(plan_memory(*model, *outline.absent_bytes, device.memory().available, runner.memory)),
+        out);
+    const Tokenizer tokenizer = TRY(open_tokenizer(outline.path));
+    fmt::print(out, "\nText\n  tokenizer: {} ids\n", tokenizer.vocab_size());
+  }
+  fmt::print(out, "\n`godwit serve` downloads the weights; then doctor can check them.\n");
+  return {};
+}
+
 }  // namespace
 
 Status run_doctor(const DoctorCommand& command, std::FILE* out) {
@@ -97,11 +117,15 @@ Status run_doctor(const DoctorCommand& command, std::FILE* out) {
   if (command.model.model.empty()) {
     return {};
   }
-  const RunnerOptions runner = TRY(make_runner_options(command.model));
-  const Checkpoint checkpoint = TRY(Checkpoint::open(command.model.model));
+  const ModelOutline outline = TRY(locate_outline(command.model));
   fmt::print(out, "\nModel {}\n", command.model.model);
+  if (outline.absent_bytes) {
+    return report_outline(outline, command, *device, out);
+  }
+  const RunnerOptions runner = TRY(make_runner_options(command.model));
+  const Checkpoint checkpoint = TRY(Checkpoint::open(outline.path));
   report_tensors(checkpoint, out);
-  ModelFiles files = TRY(open_model(command.model.model));
+  ModelFiles files = TRY(open_model(outline.path));
   report_layers(*files.model, out);
   const MemoryPlan plan = TRY(plan_memory(*files.model, checkpoint.total_bytes(),
                                           device->memory().available, runner.memory));

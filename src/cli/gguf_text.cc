@@ -37,13 +37,26 @@ Result<GgufVocabulary> gguf_vocabulary(const GgufFile& file) {
   if (file.contains("tokenizer.ggml.merges")) {
     vocabulary.merges = TRY(file.get_strings("tokenizer.ggml.merges"));
   }
+  if (file.contains("tokenizer.ggml.scores")) {
+    vocabulary.scores = TRY(file.get_floats("tokenizer.ggml.scores"));
+  }
+  if (file.contains("tokenizer.ggml.precompiled_charsmap")) {
+    for (const std::int64_t byte : TRY(file.get_integers("tokenizer.ggml.precompiled_charsmap"))) {
+      vocabulary.charsmap.push_back(static_cast<char>(byte));
+    }
+  }
   vocabulary.bos_id = TRY(optional_integer(file, "tokenizer.ggml.bos_token_id"));
   vocabulary.eos_id = TRY(optional_integer(file, "tokenizer.ggml.eos_token_id"));
   vocabulary.unknown_id = TRY(optional_integer(file, "tokenizer.ggml.unknown_token_id"));
   vocabulary.padding_id = TRY(optional_integer(file, "tokenizer.ggml.padding_token_id"));
+  vocabulary.cls_id = TRY(optional_integer(file, "tokenizer.ggml.cls_token_id"));
+  // The converter's own spelling.
+  vocabulary.separator_id = TRY(optional_integer(file, "tokenizer.ggml.seperator_token_id"));
   vocabulary.add_bos = TRY(optional_bool(file, "tokenizer.ggml.add_bos_token"));
   vocabulary.add_eos = TRY(optional_bool(file, "tokenizer.ggml.add_eos_token"));
   vocabulary.add_space_prefix = TRY(optional_bool(file, "tokenizer.ggml.add_space_prefix"));
+  vocabulary.remove_extra_whitespaces =
+      TRY(optional_bool(file, "tokenizer.ggml.remove_extra_whitespaces"));
   return vocabulary;
 }
 

@@ -10,7 +10,11 @@
 #include <vector>
 
 #include "base/log.h"
+#include "cli/bench_flags.h"
+#include "cli/command_tree.h"
+#include "cli/completion.h"
 #include "cli/doctor.h"
+#include "cli/man_page.h"
 #include "cli/options.h"
 #include "cli/run.h"
 #include "cli/serve.h"
@@ -24,15 +28,29 @@ using Action = std::function<Status()>;
 
 constexpr int kUsageError = 2;
 
+constexpr const char* kModelHelp =
+    "Folder with a Hugging Face checkpoint, .gguf file, or model of a hub: ORG/NAME, "
+    "ORG/NAME:FILE.gguf, ORG/NAME:Q4_K_M";
+
+void add_hub_flags(CLI::App& app, HubFlags& flags) {
+  app.add_option("--revision", flags.revision, "Branch, tag or commit on the hub; default: main");
+  app.add_option("--download-dir", flags.download_dir,
+                 "Cache of downloads; default: HF_HUB_CACHE, or huggingface_hub's own");
+}
+
 void add_model_flags(CLI::App& app, ModelOptions& options) {
-  app.add_option("--tokenizer", options.tokenizer, "Folder or file of the tokenizer");
+  add_hub_flags(app, options.hub);
+  app.add_option("--tokenizer", options.tokenizer, "Folder, file or ORG/NAME of the tokenizer");
   app.add_flag("--skip-tokenizer-init", options.skip_tokenizer_init,
                "Work on token ids alone: prompts and answers are ids");
   app.add_option("--chat-template", options.chat_template,
                  "File with a Jinja template, or the template");
   app.add_option("--generation-config", options.generation_config,
-                 "auto: sampling defaults from generation_config.json; vllm: none")
+                 "Sampling defaults: auto (the model's generation_config.json), vllm (none), or a "
+                 "folder with such a file")
       ->capture_default_str();
+  app.add_option("--override-generation-config", options.override_generation_config,
+                 "JSON object of sampling defaults that go over those");
   app.add_option("--dtype", options.dtype,
                  "auto and bfloat16: fast arithmetic; float32: exact arithmetic")
       ->capture_default_str();
@@ -73,10 +91,7 @@ void add_switch(CLI::App& app, const std::string& name, bool& value, const std::
 
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   CLI::App* serve = app.add_subcommand("serve", "Serve a model through the OpenAI API");
-  serve
-      ->add_option("MODEL,--model", options.model.model,
-                   "Folder with a Hugging Face checkpoint, or a .gguf file")
-      ->required();
+  serve->add_option("MODEL,--model", options.model.model, kModelHelp)->required();
   add_model_flags(*serve, options.model);
   EngineOptions& engine = options.model.engine;
   serve->add_option("--host", options.host, "Address to listen on")->capture_default_str();
@@ -126,16 +141,30 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   serve->callback([&options, &action] { action = [&options] { return run_serve(options); }; });
 }
 
+void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
+  app.add_option("--temperature", flags.temperature, "0 takes the most likely token");
+  app.add_option("--top-p", flags.top_p, "Draw from the likeliest tokens of this probability");
+  app.add_option("--top-k", flags.top_k, "Draw from so many tokens; 0: all");
+  app.add_option("--min-p", flags.min_p, "Least probability, as a part of the likeliest token's");
+  app.add_option("--repetition-penalty", flags.repetition_penalty, "1: none");
+  app.add_option("--presence-penalty", flags.presence_penalty, "0: none");
+  app.add_option("--frequency-penalty", flags.frequency_penalty, "0: none");
+  app.add_option("--sampling-seed", flags.seed, "Seed of this answer");
+  app.add_option("--stop", flags.stop, "Text that ends an answer")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_run(CLI::App& app, RunCommand& command, Action& action) {
-  CLI::App* run = app.add_subcommand("run", "Answer one prompt on the terminal");
-  run->add_option("MODEL", command.model.model, "Folder or .gguf file")->required();
-  run->add_option("PROMPT", command.prompt, "What to ask")->required();
+  CLI::App* run = app.add_subcommand(
+      "run", "TerminalAnswer one prompt on the terminal, or chat when none is given");
+  run->add_option("MODEL", command.model.model, kModelHelp)->required();
+  run->add_option("PROMPT", command.prompt, "What to ask; without it: a chat, a line a turn");
   add_model_flags(*run, command.model);
+  run->add_option("--system", command.system, "System message");
   run->add_option("--max-tokens", command.max_tokens, "Longest answer")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  run->add_option("--temperature", command.temperature, "0 takes the most likely token");
-  run->add_option("--sampling-seed", command.seed, "Seed of this answer");
+  add_sampling_flags(*run, command.sampling);
   run->add_flag("--raw", command.raw, "Give the prompt as it is, without the chat template");
   run->callback(
       [&command, &action] { action = [&command] { return run_prompt(command, stdout); }; });
@@ -144,7 +173,7 @@ void add_run(CLI::App& app, RunCommand& command, Action& action) {
 void add_doctor(CLI::App& app, DoctorCommand& command, Action& action) {
   CLI::App* doctor =
       app.add_subcommand("doctor", "Report on this machine and on what a model needs");
-  doctor->add_option("MODEL", command.model.model, "Folder or .gguf file");
+  doctor->add_option("MODEL", command.model.model, kModelHelp);
   add_model_flags(*doctor, command.model);
   doctor->callback(
       [&command, &action] { action = [&command] { return run_doctor(command, stdout); }; });
@@ -154,7 +183,9 @@ void add_text_commands(CLI::App& app, TokenizeCommand& tokenize, RenderArguments
                        Action& action) {
   CLI::App* encode =
       app.add_subcommand("tokenize", "JSON lines {\"text\"} on standard input to lines {\"ids\"}");
-  encode->add_option("PATH", tokenize.path, "Folder, tokenizer file or .gguf")->required();
+  encode->add_option("PATH", tokenize.path, "Folder, tokenizer file, .gguf or ORG/NAME")
+      ->required();
+  add_hub_flags(*encode, tokenize.hub);
   encode->add_flag("--special,!--no-special", tokenize.encode.add_special_tokens,
                    "Add the tokenizer's own tokens (default)");
   encode->add_flag("--split-special", tokenize.encode.split_special_tokens,
@@ -163,7 +194,9 @@ void add_text_commands(CLI::App& app, TokenizeCommand& tokenize, RenderArguments
 
   CLI::App* decode = app.add_subcommand(
       "detokenize", "JSON lines {\"ids\"} on standard input to lines {\"text\"}");
-  decode->add_option("PATH", tokenize.path, "Folder, tokenizer file or .gguf")->required();
+  decode->add_option("PATH", tokenize.path, "Folder, tokenizer file, .gguf or ORG/NAME")
+      ->required();
+  add_hub_flags(*decode, tokenize.hub);
   decode->add_flag("--skip-special", tokenize.decode.skip_special_tokens,
                    "Leave special tokens out");
   decode->callback([&] { action = [&] { return detokenize_command(tokenize); }; });
@@ -171,11 +204,34 @@ void add_text_commands(CLI::App& app, TokenizeCommand& tokenize, RenderArguments
   CLI::App* show = app.add_subcommand("render",
                                       "JSON lines {\"messages\", \"tools\", \"documents\", "
                                       "\"kwargs\"} on standard input to {\"text\"}");
-  show->add_option("PATH", render.path, "Template, tokenizer_config.json, folder or .gguf")
+  show->add_option("PATH", render.path,
+                   "Template, tokenizer_config.json, folder, .gguf or ORG/NAME")
       ->required();
+  add_hub_flags(*show, render.hub);
   show->add_option("--var", render.variables, "NAME=VALUE for the template");
   show->add_option("--now", render.now, "The time that templates see: \"2025-03-14 15:09:26\"");
   show->callback([&] { action = [&] { return render_command(render); }; });
+}
+
+void add_descriptions(CLI::App& app, std::string& shell, Action& action) {
+  CLI::App* completion =
+      app.add_subcommand("completion", "Print a script that makes a shell complete this program");
+  completion->add_option("SHELL", shell, "Which shell")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->callback([&app, &shell, &action] {
+    action = [&app, &shell]() -> Status {
+      std::fputs(TRY(write_completion(describe_command(app), shell)).c_str(), stdout);
+      return {};
+    };
+  });
+  CLI::App* man = app.add_subcommand("man", "Print the manual page");
+  man->callback([&app, &action] {
+    action = [&app]() -> Status {
+      std::fputs(write_man_page(describe_command(app), GODWIT_VERSION).c_str(), stdout);
+      return {};
+    };
+  });
 }
 
 log::Level parse_level(const std::string& name) {
@@ -199,11 +255,15 @@ int run_program(int argc, char** argv) {
   DoctorCommand doctor;
   TokenizeCommand tokenize;
   RenderArguments render;
+  BenchCommands bench;
+  std::string shell;
   Action action;
   add_serve(app, serve, action);
   add_run(app, run, action);
   add_doctor(app, doctor, action);
+  add_bench(app, bench, add_model_flags, action);
   add_text_commands(app, tokenize, render, action);
+  add_descriptions(app, shell, action);
 
   std::vector<std::string> arguments =
       normalize_flags(std::vector<std::string>(argv + 1, argv + argc));

@@ -12,13 +12,23 @@
 
 namespace godwit {
 
+/// How what is named on a hub is found there.
+struct HubFlags {
+  std::string revision;      ///< A branch, tag or commit; empty = main, or what the name says.
+  std::string download_dir;  ///< The cache; empty = as the environment says.
+};
+
 /// How a model is loaded and run; shared by `serve` and `run`.
 struct ModelOptions {
-  std::string model;      ///< A folder or a .gguf file.
-  std::string tokenizer;  ///< A folder or file; empty = the model's own.
+  std::string model;      ///< A folder, a .gguf file or ORG/NAME on a hub.
+  std::string tokenizer;  ///< The same, or a file; empty = the model's own.
+  HubFlags hub;
   bool skip_tokenizer_init = false;
   std::string chat_template;  ///< A file, or the template itself; empty = the model's own.
-  std::string generation_config = "auto";  ///< "auto": use the model's file; "vllm": ignore it.
+  /// Sampling defaults. "auto": of the model's generation_config.json; "vllm": none; else the
+  /// folder of another one.
+  std::string generation_config = "auto";
+  std::string override_generation_config;  ///< A JSON object that goes over it; may be empty.
   std::string dtype = "auto";              ///< auto, bfloat16, float32
   std::string kv_cache_dtype = "auto";
   std::string max_model_len = "auto";  ///< A number, with k or K for thousands; auto or -1.
@@ -41,12 +51,25 @@ struct ServeOptions {
   std::string log_level = "info";
 };
 
+/// What the command line says of sampling; the rest is the model's defaults.
+struct SamplingFlags {
+  std::optional<float> temperature;
+  std::optional<float> top_p;
+  std::optional<std::int32_t> top_k;
+  std::optional<float> min_p;
+  std::optional<float> repetition_penalty;
+  std::optional<float> presence_penalty;
+  std::optional<float> frequency_penalty;
+  std::optional<std::int64_t> seed;
+  std::vector<std::string> stop;
+};
+
 struct RunCommand {
   ModelOptions model;
-  std::string prompt;
+  std::string prompt;  ///< Empty: a conversation, read from standard input.
+  std::string system;  ///< The system message; empty = none.
   std::int64_t max_tokens = 512;
-  std::optional<float> temperature;
-  std::optional<std::int64_t> seed;
+  SamplingFlags sampling;
   bool raw = false;  ///< Give the prompt to the model as it is, without the chat template.
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// `godwit run MODEL "prompt"`: one answer, streamed to the terminal.
+// `godwit run MODEL ["prompt"]`: one answer, streamed to the terminal, or a conversation.
 
 #include <cstdio>
 
@@ -8,7 +8,7 @@
 
 namespace godwit {
 
-/// Writes the answer's text to `out` as it comes. SIGINT ends it early.
+/// Writes the answer's text to `out` as it comes; without a prompt, see run_chat().
 Status run_prompt(const RunCommand& command, std::FILE* out);
 
 }  // namespace godwit

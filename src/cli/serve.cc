@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "cli/loaded_engine.h"
+#include "cli/model_source.h"
 #include "server/server.h"
 
 namespace godwit {
@@ -88,9 +89,10 @@ void log_plan(const LoadedEngine& loaded) {
 }  // namespace
 
 Status run_serve(const ServeOptions& options) {
+  // Before the signals: a download may be stopped at any time.
+  ModelOptions model_options = TRY(locate_model(options.model));
   const StopSignals signals;
   const SystemClock clock;
-  ModelOptions model_options = options.model;
   model_options.engine.model_name =
       options.served_model_names.empty() ? options.model.model : options.served_model_names.front();
   const LoadedEngine loaded = TRY(load_engine(model_options, clock));

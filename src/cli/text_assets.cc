@@ -71,12 +71,45 @@ Status read_defaults(const Json& config, const std::string& name, TextAssets& as
   if (const auto top_k = TRY(reader.optional_integer("top_k", -1))) {
     assets.defaults.top_k = static_cast<std::int32_t>(*top_k);
   }
-  assets.max_output_tokens = TRY(reader.optional_integer("max_new_tokens"));
+  if (const auto longest = TRY(reader.optional_integer("max_new_tokens"))) {
+    assets.max_output_tokens = longest;
+  }
   if (const Status status = validate(assets.defaults); !status.ok()) {
     return invalid_argument(name + ": " + std::string(status.cause()),
                             std::string(status.remedy()));
   }
   return {};
+}
+
+/// Sampling defaults as `--generation-config` and `--override-generation-config` say.
+Status load_defaults(const ModelFiles& files, const ModelOptions& options, TextAssets& assets) {
+  Json config;
+  std::string name = "--override-generation-config";
+  if (options.generation_config == "auto") {
+    if (files.checkpoint.gguf() == nullptr) {
+      name = (files.path / "generation_config.json").string();
+      config = TRY(read_optional_json(name));
+    }
+  } else if (options.generation_config != "vllm") {
+    name = (fs::path(options.generation_config) / "generation_config.json").string();
+    config = TRY(read_optional_json(name));
+    if (config.is_null()) {
+      return invalid_argument("--generation-config is " + options.generation_config + ", but " +
+                                  name + " does not exist",
+                              "give auto, vllm, or a folder with that file");
+    }
+  }
+  TRY(read_defaults(config, name, assets));
+  if (options.override_generation_config.empty()) {
+    return {};
+  }
+  constexpr const char* kFlag = "--override-generation-config";
+  const Json over = TRY(parse_json(options.override_generation_config, kFlag));
+  if (!over.is_object()) {
+    return invalid_argument(std::string(kFlag) + " holds no JSON object",
+                            R"(give one such as {"temperature": 0.5})");
+  }
+  return read_defaults(over, kFlag, assets);
 }
 
 /// `--chat-template`: the name of a file, or a template given in place.
@@ -133,13 +166,8 @@ Result<TextAssets> load_text_assets(const ModelFiles& files, const ModelOptions&
     const Json config = TRY(read_optional_json(generation));
     TRY(append_eos_ids(files.config, files.config_name, assets.eos_ids));
     TRY(append_eos_ids(config, generation.string(), assets.eos_ids));
-    if (options.generation_config == "auto") {
-      TRY(read_defaults(config, generation.string(), assets));
-    } else if (options.generation_config != "vllm") {
-      return invalid_argument("--generation-config is " + options.generation_config,
-                              "give auto or vllm");
-    }
   }
+  TRY(load_defaults(files, options, assets));
   return assets;
 }
 

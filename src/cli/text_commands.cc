@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "cli/gguf_text.h"
+#include "cli/model_source.h"
 #include "cli/render.h"
 #include "cli/text_assets.h"
 
@@ -25,18 +26,20 @@ Status render_gguf(const RenderCommand& command) {
 }  // namespace
 
 Status tokenize_command(const TokenizeCommand& command) {
-  const Tokenizer tokenizer = TRY(open_tokenizer(command.path));
+  const std::string path = TRY(locate_text(command.path, command.hub));
+  const Tokenizer tokenizer = TRY(open_tokenizer(path));
   return run_tokenize(tokenizer, command.encode, stdin, stdout);
 }
 
 Status detokenize_command(const TokenizeCommand& command) {
-  const Tokenizer tokenizer = TRY(open_tokenizer(command.path));
+  const std::string path = TRY(locate_text(command.path, command.hub));
+  const Tokenizer tokenizer = TRY(open_tokenizer(path));
   return run_detokenize(tokenizer, command.decode, stdin, stdout);
 }
 
 Status render_command(const RenderArguments& arguments) {
   RenderCommand command;
-  command.path = arguments.path;
+  command.path = TRY(locate_text(arguments.path, arguments.hub));
   command.now = arguments.now;
   for (const std::string& variable : arguments.variables) {
     command.variables.push_back(TRY(parse_variable(variable)));

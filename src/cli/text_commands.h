@@ -5,18 +5,21 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cli/options.h"
 #include "cli/tokenize.h"
 
 namespace godwit {
 
 struct TokenizeCommand {
-  std::string path;  ///< A folder, a tokenizer file or a .gguf file.
+  std::string path;  ///< A folder, a tokenizer file, a .gguf file or ORG/NAME.
+  HubFlags hub;
   EncodeOptions encode;
   DetokenizeOptions decode;
 };
 
 struct RenderArguments {
-  std::string path;                    ///< Template, tokenizer_config.json, folder or .gguf file.
+  std::string path;  ///< Template, tokenizer_config.json, folder, .gguf file or ORG/NAME.
+  HubFlags hub;
   std::vector<std::string> variables;  ///< NAME=VALUE
   std::string now;                     ///< Empty = the system's time.
 };

@@ -26,6 +26,7 @@ SequenceSpec make_sequence_spec(const Request& request, SequenceId id, std::int3
   if (index > 0) {
     // The outputs share the prompt; its log probabilities are reported with the first.
     spec.sampling.prompt_logprobs.reset();
+    spec.leader = SequenceId{static_cast<std::int64_t>(id) - index};
   }
   // Unsigned arithmetic wraps where a client's seed is the largest one.
   const auto first = static_cast<std::uint64_t>(request.sampling.seed.value_or(base_seed));

@@ -44,7 +44,8 @@ struct ActiveRequest {
   [[nodiscard]] std::int64_t longest_output() const;
 };
 
-/// What the scheduler gets for output `index`. `base_seed` is drawn for requests without a seed.
+/// What the scheduler gets for output `index`; the outputs of a request have consecutive ids.
+/// `base_seed` is drawn for requests without a seed.
 SequenceSpec make_sequence_spec(const Request& request, SequenceId id, std::int32_t index,
                                 std::int64_t base_seed);
 

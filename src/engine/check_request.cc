@@ -52,6 +52,19 @@ Status check_request(const Request& request, const EngineLimits& limits) {
   for (const auto& [token, bias] : request.sampling.logit_bias) {
     TRY(check_token(token, "logit_bias", limits));
   }
+  for (const TokenId token : request.sampling.logprob_token_ids) {
+    TRY(check_token(token, "logprob_token_ids", limits));
+  }
+  if (const TokenRules* rules = request.sampling.token_rules.get()) {
+    for (const TokenId token : rules->allowed) {
+      TRY(check_token(token, "allowed_token_ids", limits));
+    }
+    for (const std::vector<TokenId>& banned : rules->banned) {
+      if (banned.empty()) {
+        return invalid_argument("bad_words holds a word without tokens", "leave it out");
+      }
+    }
+  }
   if (request.n < 1 || request.n > kMaxOutputs) {
     return invalid_argument("n is " + std::to_string(request.n),
                             "give an integer from 1 to " + std::to_string(kMaxOutputs));

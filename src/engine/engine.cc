@@ -365,8 +365,10 @@ void Engine::Impl::update_metrics(const ScheduledBatch& batch, std::int64_t prom
 }
 
 void Engine::Impl::report_load(const SchedulerStats& stats) {
-  metrics.set_load(
-      {.running = stats.running, .waiting = stats.waiting, .kv_cache_usage = stats.cache.usage()});
+  metrics.set_load({.running = stats.running,
+                    .waiting = stats.waiting,
+                    .deferred = stats.deferred,
+                    .kv_cache_usage = stats.cache.usage()});
 }
 
 /// Counts what a step is about to do; afterwards some of its sequences are gone.

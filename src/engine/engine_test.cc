@@ -1,5 +1,6 @@
 // What the engine does with requests beside their numbers: stops, n, seeds, aborts, limits, recall.
 
+#include <numeric>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -103,6 +104,18 @@ TEST_F(EngineTest, SeedsRepeatAndOutputsDiffer) {
   single.n = 1;
   single.sampling.seed = 12;
   EXPECT_EQ(rig.start(single).get().front().tokens, first[1].tokens);
+}
+
+TEST_F(EngineTest, OutputsOfOneRequestShareItsPrompt) {
+  test::EngineRig rig(tiny_dense(), options());
+  std::vector<TokenId> prompt(100);
+  std::iota(prompt.begin(), prompt.end(), 10);
+  Request wanted = request(prompt, 4);
+  wanted.n = 4;
+  const std::vector<test::Answer> answers = rig.start(wanted).get();
+  EXPECT_EQ(answers[3].tokens, answers[0].tokens);
+  // All whole blocks but that of the last position, for all outputs but the first.
+  EXPECT_EQ(rig.engine().counters().prefix_hit_tokens, 3 * 96);
 }
 
 TEST_F(EngineTest, PenaltiesAndBiasSteerTheTokens) {

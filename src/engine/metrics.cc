@@ -102,7 +102,8 @@ struct Metrics::Impl {
                cache_labels(options))
         .Set(1);
     for (const FinishReason reason :
-         {FinishReason::kStop, FinishReason::kLength, FinishReason::kAbort, FinishReason::kError}) {
+         {FinishReason::kStop, FinishReason::kLength, FinishReason::kAbort, FinishReason::kError,
+          FinishReason::kRepetition}) {
       success[static_cast<std::size_t>(reason)] =
           &make.counter("vllm:request_success_total", "Outputs that ended, by reason.",
                         {{"finished_reason", std::string(to_string(reason))}});
@@ -115,6 +116,15 @@ struct Metrics::Impl {
 
   Gauge& running = make.gauge("vllm:num_requests_running", "Sequences that take part in steps.");
   Gauge& waiting = make.gauge("vllm:num_requests_waiting", "Sequences that wait for room.");
+  Gauge& waiting_capacity =
+      make.gauge("vllm:num_requests_waiting_by_reason",
+                 "Sequences that wait, by reason: for room, or for a prompt that another one of "
+                 "their request computes.",
+                 {{"reason", "capacity"}});
+  Gauge& waiting_deferred = make.gauge("vllm:num_requests_waiting_by_reason",
+                                       "Sequences that wait, by reason: for room, or for a prompt "
+                                       "that another one of their request computes.",
+                                       {{"reason", "deferred"}});
   Gauge& cache_usage =
       make.gauge("vllm:kv_cache_usage_perc", "Part of the cache in use; 1 is all of it.");
 
@@ -134,7 +144,7 @@ struct Metrics::Impl {
                                          "Prompt tokens looked up in the prefix cache.");
   Counter& prefix_hits =
       make.counter("vllm:prefix_cache_hits_total", "Prompt tokens found in the prefix cache.");
-  std::array<Counter*, 4> success{};
+  std::array<Counter*, 5> success{};
 
   Histogram& step_tokens = make.histogram("vllm:iteration_tokens_total",
                                           "Tokens computed in one step.", step_token_buckets());
@@ -184,6 +194,8 @@ Metrics::~Metrics() = default;
 void Metrics::set_load(const LoadMetrics& load) {
   impl_->running.Set(static_cast<double>(load.running));
   impl_->waiting.Set(static_cast<double>(load.waiting));
+  impl_->waiting_capacity.Set(static_cast<double>(load.waiting - load.deferred));
+  impl_->waiting_deferred.Set(static_cast<double>(load.deferred));
   impl_->cache_usage.Set(load.kv_cache_usage);
 }
 

@@ -23,8 +23,9 @@ struct MetricsOptions {
 
 /// The state between two steps.
 struct LoadMetrics {
-  std::int64_t running = 0;     ///< Sequences that take part in steps.
-  std::int64_t waiting = 0;     ///< Sequences that wait for room.
+  std::int64_t running = 0;  ///< Sequences that take part in steps.
+  std::int64_t waiting = 0;
+  std::int64_t deferred = 0;    ///< Of the waiting: those that wait for another one's prompt.
   double kv_cache_usage = 0.0;  ///< Fraction of the cache's blocks in use, 0 to 1.
 };
 

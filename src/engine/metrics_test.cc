@@ -20,7 +20,7 @@ MetricsOptions options() {
 
 TEST(Metrics, CountersAndGaugesCarryTheNamesAndLabelsOfVllm) {
   Metrics metrics(options());
-  metrics.set_load({.running = 3, .waiting = 2, .kv_cache_usage = 0.25});
+  metrics.set_load({.running = 3, .waiting = 2, .deferred = 1, .kv_cache_usage = 0.25});
   metrics.add_step({.prompt_tokens = 10,
                     .cached_prompt_tokens = 4,
                     .generation_tokens = 5,

@@ -16,6 +16,8 @@ struct Shape {
   std::int64_t block_size = 16;
   std::int64_t window = 0;
   DType cache = DType::kF32;
+  float softcap = 0.0F;
+  std::vector<float> alibi_slopes{};
 };
 
 /// Sequences of given context lengths in a shuffled paged cache. What no token may see is NaN: rows
@@ -106,8 +108,12 @@ struct Problem {
              .block_tables = view(tables, DType::kI32, {sequences, max_blocks}),
              .query_start = view(starts, DType::kI32, {sequences + 1}),
              .context_lens = view(lens, DType::kI32, {sequences}),
+             .alibi_slopes = shape.alibi_slopes.empty()
+                                 ? Tensor()
+                                 : view(shape.alibi_slopes, DType::kF32, {shape.heads}),
              .out = view(out, DType::kF32, {tokens, shape.heads, shape.head_dim}),
              .scale = 1.0F / std::sqrt(static_cast<float>(shape.head_dim)),
+             .softcap = shape.softcap,
              .window = shape.window});
     return out;
   }
@@ -135,6 +141,10 @@ std::vector<Shape> shapes() {
     }
   }
   all.push_back({.heads = 4, .kv_heads = 4});
+  all.push_back({.softcap = 1.5F});
+  all.push_back({.window = 20, .cache = DType::kBF16, .softcap = 0.25F});
+  all.push_back({.heads = 3, .kv_heads = 3, .alibi_slopes = {0.5F, 0.03F, 0.0F}});
+  all.push_back({.heads = 2, .kv_heads = 1, .window = 7, .softcap = 2.0F, .alibi_slopes = {1, 2}});
   all.push_back({.heads = 16, .kv_heads = 1, .head_dim = 48, .cache = DType::kBF16});
   return all;
 }

@@ -20,8 +20,12 @@ struct KernelTable {
 
   Kernel<EmbeddingParams> embedding = nullptr;
   Kernel<RmsNormParams> rms_norm = nullptr;
+  Kernel<LayerNormParams> layer_norm = nullptr;
   Kernel<GemmParams> gemm = nullptr;
-  Kernel<SiluMulParams> silu_mul = nullptr;
+  Kernel<ActivationParams> activation = nullptr;
+  Kernel<GatedActivationParams> gated_activation = nullptr;
+  Kernel<AddParams> add = nullptr;
+  Kernel<ScaleParams> scale = nullptr;
   Kernel<GatherRowsParams> gather_rows = nullptr;
 
   Kernel<RopeParams> rope = nullptr;
@@ -31,6 +35,7 @@ struct KernelTable {
   Kernel<GatherTokensParams> gather_tokens = nullptr;
   Kernel<ScatterTokensParams> scatter_tokens = nullptr;
   Kernel<ProcessLogitsParams> process_logits = nullptr;
+  Kernel<MaskLogitsParams> mask_logits = nullptr;
   Kernel<SampleParams> sample = nullptr;
   Kernel<TokenLogprobsParams> token_logprobs = nullptr;
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "kernels/kernel_rig.h"
@@ -239,6 +240,137 @@ TEST(ProcessLogits, AgreesWithTheOracle) {
   }
 }
 
+struct Mask {
+  std::vector<float> logits;
+  std::vector<std::int32_t> buffer, rows, prompts, totals, allowed_start, allowed, ban_start,
+      ban_offsets, bans;
+
+  std::vector<float> run(KernelRig& rig, std::int64_t vocab, std::int64_t context) {
+    const auto count = static_cast<std::int64_t>(rows.size());
+    const auto ids = [](std::vector<std::int32_t>& values) {
+      return view(values, DType::kI32, {static_cast<std::int64_t>(values.size())});
+    };
+    std::vector<float> out = logits;
+    const std::int64_t height = static_cast<std::int64_t>(buffer.size()) / context;
+    rig.run(&KernelTable::mask_logits,
+            {.logits = view(out, DType::kF32, {count, vocab}),
+             .token_buffer = view(buffer, DType::kI32, {height, context}),
+             .buffer_rows = ids(rows),
+             .prompt_lens = ids(prompts),
+             .total_lens = ids(totals),
+             .allowed_start = ids(allowed_start),
+             .allowed_ids = ids(allowed),
+             .ban_start = ids(ban_start),
+             .ban_offsets = ids(ban_offsets),
+             .ban_ids = ids(bans)});
+    return out;
+  }
+};
+
+TEST(MaskLogits, AllowsAndBansWhatTheRowsOwnOutputAsksFor) {
+  // Three rows over the tokens 0 to 5; the rows' outputs are {1, 2}, {} and {1, 2}.
+  Mask mask;
+  for (int row = 0; row < 3; ++row) {
+    mask.logits.insert(mask.logits.end(), {0.0F, 1.0F, 2.0F, 3.0F, 4.0F, kNan});
+  }
+  mask.buffer = {1, 2, -9, -9, /**/ 3, 1, 2, -9, /**/ 0, 1, 2, 0};
+  mask.rows = {1, 0, 2};
+  mask.prompts = {1, 2, 1};
+  mask.totals = {3, 2, 3};
+  mask.allowed_start = {0, 0, 3, 4};
+  mask.allowed = {-1, 2, 4, 77};  // Row 0 allows all, row 1 two tokens, row 2 none there is.
+  // Row 0: {1,2,3} matches; {2,4} matches; {0,1,2,0} is longer than the output; {1,5} does not end
+  // it; {0} always counts; {1,2,99} is outside. Row 1 (empty output): {4}; {2,2}.
+  mask.ban_start = {0, 6, 8, 8};
+  mask.ban_offsets = {0, 3, 5, 9, 11, 12, 15, 16, 18};
+  mask.bans = {1, 2, 3, 2, 4, 0, 1, 2, 0, 1, 5, 0, 1, 2, 99, 4, 2, 2};
+  const std::vector<float> expected = {-kInfinity, 1.0F,       2.0F,       -kInfinity, -kInfinity,
+                                       kNan,       -kInfinity, -kInfinity, 2.0F,       -kInfinity,
+                                       -kInfinity, -kInfinity, -kInfinity, -kInfinity, -kInfinity,
+                                       -kInfinity, -kInfinity, -kInfinity};
+  std::vector<std::string> tables = fast_tables();
+  tables.emplace_back("ref");
+  for (const std::string& isa : tables) {
+    KernelRig rig(isa, 2);
+    EXPECT_TRUE(same_bits(mask.run(rig, 6, 4), expected)) << isa;
+  }
+}
+
+TEST(MaskLogits, AgreesWithTheOracle) {
+  constexpr std::int64_t kRows = 40;
+  constexpr std::int64_t kVocab = 70;
+  constexpr std::int64_t kContext = 24;
+  RandomData random(11);
+  Mask mask;
+  mask.logits = random.numbers(kRows * kVocab);
+  mask.allowed_start = mask.ban_start = mask.ban_offsets = {0};
+  for (std::int32_t row = 0; row < kRows; ++row) {
+    mask.rows.push_back(kRows - 1 - row);
+    mask.prompts.push_back(static_cast<std::int32_t>(random.integer(1, 12)));
+    mask.totals.push_back(static_cast<std::int32_t>(random.integer(12, kContext)));
+    for (std::int32_t id = -2; row % 3 == 0 && id < kVocab + 2; ++id) {
+      if (random.integer(0, 2) == 0) {
+        mask.allowed.push_back(id);
+      }
+    }
+    mask.allowed_start.push_back(static_cast<std::int32_t>(mask.allowed.size()));
+    for (int sequence = 0; sequence < row; ++sequence) {
+      for (std::int64_t i = random.integer(1, 3); i > 0; --i) {
+        mask.bans.push_back(static_cast<std::int32_t>(random.integer(0, 2)));
+      }
+      mask.ban_offsets.push_back(static_cast<std::int32_t>(mask.bans.size()));
+    }
+    mask.ban_start.push_back(static_cast<std::int32_t>(mask.ban_offsets.size()) - 1);
+  }
+  for (std::int64_t i = 0; i < kRows * kContext; ++i) {
+    mask.buffer.push_back(static_cast<std::int32_t>(random.integer(0, 2)));
+  }
+  KernelRig oracle("ref", 1);
+  const std::vector<float> expected = mask.run(oracle, kVocab, kContext);
+  for (const std::string& isa : fast_tables()) {
+    KernelRig rig(isa, 2);
+    EXPECT_TRUE(same_bits(mask.run(rig, kVocab, kContext), expected)) << isa;
+  }
+}
+
+TEST(TokenLogprobs, ChosenTokensHaveTheFormulasValues) {
+  constexpr std::int64_t kVocab = 33;
+  RandomData random(5);
+  std::vector<float> logits = random.numbers(2 * kVocab);
+  std::vector<std::int32_t> tokens = {3, 4};
+  std::vector<std::int32_t> chosen = {3, 32, -1, 0, 40, 7};
+  std::vector<std::string> tables = fast_tables();
+  tables.emplace_back("ref");
+  for (const std::string& isa : tables) {
+    KernelRig rig(isa, 2);
+    std::vector<float> logprobs(2);
+    std::vector<std::int32_t> ranks(2);
+    std::vector<float> values(6);
+    rig.run(&KernelTable::token_logprobs, {.logits = view(logits, DType::kF32, {2, kVocab}),
+                                           .tokens = view(tokens, DType::kI32, {2}),
+                                           .logprobs = view(logprobs, DType::kF32, {2}),
+                                           .ranks = view(ranks, DType::kI32, {2}),
+                                           .top_ids = {},
+                                           .top_logprobs = {},
+                                           .chosen_ids = view(chosen, DType::kI32, {2, 3}),
+                                           .chosen_logprobs = view(values, DType::kF32, {2, 3})});
+    EXPECT_EQ(values[0], logprobs[0]) << "the drawn token has one value, however it is asked for";
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const float* row = &logits[i / 3 * kVocab];
+      if (chosen[i] < 0 || chosen[i] >= kVocab) {
+        EXPECT_TRUE(std::isnan(values[i]));
+        continue;
+      }
+      double sum = 0.0;
+      for (std::int64_t id = 0; id < kVocab; ++id) {
+        sum += std::exp(static_cast<double>(row[id]));
+      }
+      EXPECT_NEAR(values[i], static_cast<double>(row[chosen[i]]) - std::log(sum),
+                  kLogprobTolerance);
+    }
+  }
+}
+
 TEST(TokenLogprobs, AgreesWithTheOracle) {
   for (const std::int64_t vocab : {1, 7, 16, 40, 2000}) {
     constexpr std::int64_t kRows = 5;
@@ -265,7 +397,9 @@ TEST(TokenLogprobs, AgreesWithTheOracle) {
                .logprobs = view(out.logprobs, DType::kF32, {kRows}),
                .ranks = view(out.ranks, DType::kI32, {kRows}),
                .top_ids = view(out.top_ids, DType::kI32, {kRows, 8}),
-               .top_logprobs = view(out.top_logprobs, DType::kF32, {kRows, 8})});
+               .top_logprobs = view(out.top_logprobs, DType::kF32, {kRows, 8}),
+               .chosen_ids = {},
+               .chosen_logprobs = {}});
       return out;
     };
     KernelRig oracle("ref", 1);

@@ -11,26 +11,48 @@ Result<Attention> Attention::load(WeightsReader& reader, const std::string& pref
   const std::int64_t hidden = config.hidden_size;
   const std::int64_t q_width = config.num_heads * config.head_dim;
   const std::int64_t kv_width = config.num_kv_heads * config.head_dim;
+  const bool bias = config.qkv_bias;
   Attention attention;
   attention.config = config;
-  attention.q_proj =
-      TRY(Linear::load(reader, prefix + ".q_proj", hidden, q_width, config.qkv_bias));
-  attention.k_proj =
-      TRY(Linear::load(reader, prefix + ".k_proj", hidden, kv_width, config.qkv_bias));
-  attention.v_proj =
-      TRY(Linear::load(reader, prefix + ".v_proj", hidden, kv_width, config.qkv_bias));
+  if (config.fused_qkv) {
+    const Linear all =
+        TRY(Linear::load(reader, prefix + ".qkv_proj", hidden, q_width + 2 * kv_width, bias));
+    attention.q_proj = all.rows(0, q_width);
+    attention.k_proj = all.rows(q_width, kv_width);
+    attention.v_proj = all.rows(q_width + kv_width, kv_width);
+  } else {
+    attention.q_proj = TRY(Linear::load(reader, prefix + ".q_proj", hidden, q_width, bias));
+    attention.k_proj = TRY(Linear::load(reader, prefix + ".k_proj", hidden, kv_width, bias));
+    attention.v_proj = TRY(Linear::load(reader, prefix + ".v_proj", hidden, kv_width, bias));
+  }
   attention.o_proj = TRY(Linear::load(reader, prefix + ".o_proj", q_width, hidden, config.o_bias));
-  if (config.qk_norm_epsilon) {
-    const float epsilon = *config.qk_norm_epsilon;
-    attention.q_norm = TRY(RmsNorm::load(reader, prefix + ".q_norm", config.head_dim, epsilon));
-    attention.k_norm = TRY(RmsNorm::load(reader, prefix + ".k_norm", config.head_dim, epsilon));
+  if (config.qk_norm) {
+    const bool row = config.qk_norm->whole_row;
+    const RmsNormConfig& norm = config.qk_norm->norm;
+    attention.q_norm =
+        TRY(RmsNorm::load(reader, prefix + ".q_norm", row ? q_width : config.head_dim, norm));
+    attention.k_norm =
+        TRY(RmsNorm::load(reader, prefix + ".k_norm", row ? kv_width : config.head_dim, norm));
   }
   return attention;
 }
 
-Status Attention::forward(const Context& context, const Rotary& rotary, const Tensor& x,
-                          Tensor& residual) const {
-  Workspace::Scope scope(context.stream.workspace());
+Status Attention::normalize(const Context& context, Tensor& q, Tensor& k) const {
+  if (!q_norm) {
+    return {};
+  }
+  if (config.qk_norm->whole_row) {
+    TRY(q_norm->forward(context, q, q));
+    return k_norm->forward(context, k, k);
+  }
+  Tensor q_heads = q.split_last(config.head_dim);
+  Tensor k_heads = k.split_last(config.head_dim);
+  TRY(q_norm->forward(context, q_heads, q_heads));
+  return k_norm->forward(context, k_heads, k_heads);
+}
+
+Result<Tensor> Attention::attend(const Context& context, const Rotary& rotary,
+                                 const Tensor& x) const {
   const std::int64_t tokens = x.dim(0);
   const std::int64_t q_width = config.num_heads * config.head_dim;
   const std::int64_t kv_width = config.num_kv_heads * config.head_dim;
@@ -42,14 +64,11 @@ Status Attention::forward(const Context& context, const Rotary& rotary, const Te
   TRY(q_proj.forward(context, x, q_flat));
   TRY(k_proj.forward(context, x, k_flat));
   TRY(v_proj.forward(context, x, v_flat));
+  TRY(normalize(context, q_flat, k_flat));
 
   Tensor q = q_flat.split_last(config.head_dim);
   Tensor k = k_flat.split_last(config.head_dim);
   const Tensor v = v_flat.split_last(config.head_dim);
-  if (q_norm) {
-    TRY(q_norm->forward(context, q, q));
-    TRY(k_norm->forward(context, k, k));
-  }
   TRY(rotary.forward(context, q));
   TRY(rotary.forward(context, k));
 
@@ -60,18 +79,32 @@ Status Attention::forward(const Context& context, const Rotary& rotary, const Te
       context.stream,
       {.k = k, .v = v, .slots = where.slots, .k_cache = cache.k, .v_cache = cache.v}));
 
-  Tensor heads = TRY(context.stream.workspace().tensor(DType::kF32, {tokens, q_width}));
-  TRY(ops::attention(context.stream,
-                     {.q = q,
-                      .k_cache = cache.k,
-                      .v_cache = cache.v,
-                      .block_tables = where.block_tables,
-                      .query_start = where.query_start,
-                      .context_lens = where.context_lens,
-                      .out = heads.split_last(config.head_dim),
-                      .scale = 1.0F / std::sqrt(static_cast<float>(config.head_dim)),
-                      .window = config.window}));
-  return o_proj.forward_add(context, heads, residual);
+  Tensor found = TRY(context.stream.workspace().tensor(DType::kF32, {tokens, q_width}));
+  TRY(ops::attention(context.stream, {.q = q,
+                                      .k_cache = cache.k,
+                                      .v_cache = cache.v,
+                                      .block_tables = where.block_tables,
+                                      .query_start = where.query_start,
+                                      .context_lens = where.context_lens,
+                                      .alibi_slopes = alibi_slopes,
+                                      .out = found.split_last(config.head_dim),
+                                      .scale = config.scale.value_or(
+                                          1.0F / std::sqrt(static_cast<float>(config.head_dim))),
+                                      .softcap = config.softcap,
+                                      .window = config.window}));
+  return found;
+}
+
+Status Attention::forward(const Context& context, const Rotary& rotary, const Tensor& x,
+                          Tensor& out) const {
+  Workspace::Scope scope(context.stream.workspace());
+  return o_proj.forward(context, TRY(attend(context, rotary, x)), out);
+}
+
+Status Attention::forward_add(const Context& context, const Rotary& rotary, const Tensor& x,
+                              Tensor& out) const {
+  Workspace::Scope scope(context.stream.workspace());
+  return o_proj.forward_add(context, TRY(attend(context, rotary, x)), out);
 }
 
 }  // namespace godwit

@@ -13,6 +13,12 @@
 
 namespace godwit {
 
+/// A norm on queries and keys, before they are rotated.
+struct QkNormConfig {
+  RmsNormConfig norm;
+  bool whole_row = false;  ///< Over all heads at once, instead of over each.
+};
+
 struct AttentionConfig {
   std::int64_t layer = 0;
   std::int64_t hidden_size = 0;
@@ -20,9 +26,12 @@ struct AttentionConfig {
   std::int64_t num_kv_heads = 0;
   std::int64_t head_dim = 0;
   std::int64_t window = 0;  ///< Positions a token sees, its own included; 0 = all.
+  std::optional<float> scale = std::nullopt;  ///< Of the scores; 1 / sqrt(head_dim) when absent.
+  float softcap = 0.0F;                       ///< Of the scores; 0 = none.
   bool qkv_bias = false;
   bool o_bias = false;
-  std::optional<float> qk_norm_epsilon;  ///< Normalises each head of q and k when set.
+  bool fused_qkv = false;  ///< Stored as one tensor, qkv_proj: all queries, all keys, all values.
+  std::optional<QkNormConfig> qk_norm = std::nullopt;
 };
 
 struct Attention {
@@ -33,15 +42,23 @@ struct Attention {
   Linear o_proj;
   std::optional<RmsNorm> q_norm;
   std::optional<RmsNorm> k_norm;
+  Tensor alibi_slopes{};  ///< [num_heads] f32, or empty: see AttentionParams.
 
   /// Reads `prefix`.q_proj, k_proj, v_proj, o_proj and, when configured, q_norm and k_norm.
   static Result<Attention> load(WeightsReader& reader, const std::string& prefix,
                                 const AttentionConfig& config);
 
-  /// residual += o(attention(q(x), k(x), v(x))); the keys and values go to this layer's cache.
-  /// Shapes: x and residual [tokens, hidden_size].
-  Status forward(const Context& context, const Rotary& rotary, const Tensor& x,
-                 Tensor& residual) const;
+  /// out = o(attention(q(x), k(x), v(x))); the keys and values go to this layer's cache.
+  /// Shapes: x and out [tokens, hidden_size].
+  Status forward(const Context& context, const Rotary& rotary, const Tensor& x, Tensor& out) const;
+  /// Adds to what `out` holds, as a residual stream wants it.
+  Status forward_add(const Context& context, const Rotary& rotary, const Tensor& x,
+                     Tensor& out) const;
+
+ private:
+  Status normalize(const Context& context, Tensor& q, Tensor& k) const;
+  /// What the heads found, [tokens, num_heads * head_dim], in the workspace of the caller's scope.
+  Result<Tensor> attend(const Context& context, const Rotary& rotary, const Tensor& x) const;
 };
 
 }  // namespace godwit

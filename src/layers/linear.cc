@@ -17,6 +17,11 @@ Result<Linear> Linear::load(WeightsReader& reader, std::string_view name, std::i
   return linear;
 }
 
+Linear Linear::rows(std::int64_t begin, std::int64_t count) const {
+  return {.weight = weight.slice(0, begin, count),
+          .bias = bias.empty() ? Tensor() : bias.slice(0, begin, count)};
+}
+
 Status Linear::forward(const Context& context, const Tensor& x, Tensor& out) const {
   return ops::gemm(context.stream, {.x = x,
                                     .weight = weight,

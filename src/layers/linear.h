@@ -19,6 +19,9 @@ struct Linear {
   static Result<Linear> load(WeightsReader& reader, std::string_view name, std::int64_t in_features,
                              std::int64_t out_features, bool has_bias);
 
+  /// The layer that computes outputs [begin, begin + count) of this one, without a copy.
+  [[nodiscard]] Linear rows(std::int64_t begin, std::int64_t count) const;
+
   /// Shapes: x [tokens, in_features], out [tokens, out_features].
   Status forward(const Context& context, const Tensor& x, Tensor& out) const;
   /// Adds to what `out` holds, as a residual stream wants it.

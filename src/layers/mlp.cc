@@ -5,28 +5,45 @@
 namespace godwit {
 
 Result<GatedMlp> GatedMlp::load(WeightsReader& reader, const std::string& prefix,
-                                std::int64_t hidden_size, std::int64_t intermediate_size,
-                                bool has_bias) {
+                                const GatedMlpConfig& config) {
+  const std::int64_t hidden = config.hidden_size;
+  const std::int64_t width = config.intermediate_size;
+  const bool bias = config.has_bias;
   GatedMlp mlp;
-  mlp.gate_proj =
-      TRY(Linear::load(reader, prefix + ".gate_proj", hidden_size, intermediate_size, has_bias));
-  mlp.up_proj =
-      TRY(Linear::load(reader, prefix + ".up_proj", hidden_size, intermediate_size, has_bias));
-  mlp.down_proj =
-      TRY(Linear::load(reader, prefix + ".down_proj", intermediate_size, hidden_size, has_bias));
+  mlp.config = config;
+  if (config.fused) {
+    const Linear both =
+        TRY(Linear::load(reader, prefix + ".gate_up_proj", hidden, 2 * width, bias));
+    mlp.gate_proj = both.rows(0, width);
+    mlp.up_proj = both.rows(width, width);
+  } else {
+    mlp.gate_proj = TRY(Linear::load(reader, prefix + ".gate_proj", hidden, width, bias));
+    mlp.up_proj = TRY(Linear::load(reader, prefix + ".up_proj", hidden, width, bias));
+  }
+  mlp.down_proj = TRY(Linear::load(reader, prefix + ".down_proj", width, hidden, bias));
   return mlp;
 }
 
-Status GatedMlp::forward(const Context& context, const Tensor& x, Tensor& residual) const {
-  Workspace::Scope scope(context.stream.workspace());
+Result<Tensor> GatedMlp::inner(const Context& context, const Tensor& x) const {
+  Workspace& workspace = context.stream.workspace();
   const std::int64_t tokens = x.dim(0);
-  const std::int64_t width = gate_proj.weight.dim(0);
-  Tensor gate = TRY(context.stream.workspace().tensor(DType::kF32, {tokens, width}));
-  Tensor up = TRY(context.stream.workspace().tensor(DType::kF32, {tokens, width}));
+  Tensor gate = TRY(workspace.tensor(DType::kF32, {tokens, config.intermediate_size}));
+  Tensor up = TRY(workspace.tensor(DType::kF32, {tokens, config.intermediate_size}));
   TRY(gate_proj.forward(context, x, gate));
   TRY(up_proj.forward(context, x, up));
-  TRY(ops::silu_mul(context.stream, {.gate = gate, .up = up, .out = gate}));
-  return down_proj.forward_add(context, gate, residual);
+  TRY(ops::gated_activation(
+      context.stream, {.gate = gate, .up = up, .out = gate, .activation = config.activation}));
+  return gate;
+}
+
+Status GatedMlp::forward(const Context& context, const Tensor& x, Tensor& out) const {
+  Workspace::Scope scope(context.stream.workspace());
+  return down_proj.forward(context, TRY(inner(context, x)), out);
+}
+
+Status GatedMlp::forward_add(const Context& context, const Tensor& x, Tensor& out) const {
+  Workspace::Scope scope(context.stream.workspace());
+  return down_proj.forward_add(context, TRY(inner(context, x)), out);
 }
 
 }  // namespace godwit

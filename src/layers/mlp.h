@@ -1,5 +1,5 @@
 #pragma once
-// The gated feed-forward block: down(silu(gate(x)) * up(x)).
+// The gated feed-forward block: down(activation(gate(x)) * up(x)).
 
 #include <cstdint>
 #include <string>
@@ -10,19 +10,33 @@
 
 namespace godwit {
 
+struct GatedMlpConfig {
+  std::int64_t hidden_size = 0;
+  std::int64_t intermediate_size = 0;
+  Activation activation = Activation::kSilu;
+  bool has_bias = false;
+  bool fused = false;  ///< Stored as one tensor, gate_up_proj: the gate's rows, then up's.
+};
+
 /// Source: Shazeer 2020, "GLU Variants Improve Transformer".
 struct GatedMlp {
+  GatedMlpConfig config;
   Linear gate_proj;
   Linear up_proj;
   Linear down_proj;
 
   /// Reads `prefix`.gate_proj, up_proj and down_proj.
   static Result<GatedMlp> load(WeightsReader& reader, const std::string& prefix,
-                               std::int64_t hidden_size, std::int64_t intermediate_size,
-                               bool has_bias);
+                               const GatedMlpConfig& config);
 
-  /// residual += down(silu(gate(x)) * up(x)). Shapes: x and residual [tokens, hidden_size].
-  Status forward(const Context& context, const Tensor& x, Tensor& residual) const;
+  /// out = down(activation(gate(x)) * up(x)). Shapes: x and out [tokens, hidden_size].
+  Status forward(const Context& context, const Tensor& x, Tensor& out) const;
+  /// Adds to what `out` holds, as a residual stream wants it.
+  Status forward_add(const Context& context, const Tensor& x, Tensor& out) const;
+
+ private:
+  /// activation(gate(x)) * up(x), in the workspace of the caller's scope.
+  Result<Tensor> inner(const Context& context, const Tensor& x) const;
 };
 
 }  // namespace godwit

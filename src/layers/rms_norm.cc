@@ -7,15 +7,19 @@
 namespace godwit {
 
 Result<RmsNorm> RmsNorm::load(WeightsReader& reader, std::string_view name, std::int64_t width,
-                              float epsilon) {
+                              const RmsNormConfig& config) {
   RmsNorm norm;
+  norm.config = config;
   norm.weight = TRY(reader.read(std::string(name) + ".weight", {width}, WeightKind::kVector));
-  norm.epsilon = epsilon;
   return norm;
 }
 
 Status RmsNorm::forward(const Context& context, const Tensor& x, Tensor& out) const {
-  return ops::rms_norm(context.stream, {.x = x, .weight = weight, .out = out, .epsilon = epsilon});
+  return ops::rms_norm(context.stream, {.x = x,
+                                        .weight = weight,
+                                        .out = out,
+                                        .epsilon = config.epsilon,
+                                        .weight_offset = config.weight_offset});
 }
 
 }  // namespace godwit

@@ -10,13 +10,18 @@
 
 namespace godwit {
 
-struct RmsNorm {
-  Tensor weight;  ///< [width]
+struct RmsNormConfig {
   float epsilon = 0.0F;
+  float weight_offset = 0.0F;  ///< 1 for models that store their scales less 1.
+};
+
+struct RmsNorm {
+  RmsNormConfig config;
+  Tensor weight;  ///< [width]
 
   /// Reads `name`.weight.
   static Result<RmsNorm> load(WeightsReader& reader, std::string_view name, std::int64_t width,
-                              float epsilon);
+                              const RmsNormConfig& config);
 
   /// Normalises the last axis of x [tokens, width] or [tokens, heads, width]; out may be x.
   Status forward(const Context& context, const Tensor& x, Tensor& out) const;

@@ -1,5 +1,6 @@
 #include "layers/rotary.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -27,22 +28,59 @@ float scale_llama3(float frequency, const Llama3Rope& rope) {
   return static_cast<float>((1.0 - ramp) * frequency / rope.factor + ramp * frequency);
 }
 
+/// The pair, as a real number, that turns `turns` times in the original context.
+double yarn_pair(double turns, const RopeConfig& config, const YarnRope& rope) {
+  return static_cast<double>(config.rotary_dim) *
+         std::log(rope.original_max_positions / (turns * 2.0 * std::numbers::pi)) /
+         (2.0 * std::log(config.theta));
+}
+
+float scale_yarn(float frequency, std::int64_t pair, const RopeConfig& config,
+                 const YarnRope& rope) {
+  double low = yarn_pair(rope.beta_fast, config, rope);
+  double high = yarn_pair(rope.beta_slow, config, rope);
+  if (rope.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, static_cast<double>(config.rotary_dim - 1));
+  if (low == high) {
+    high += 0.001;
+  }
+  const double ramp = std::clamp((static_cast<double>(pair) - low) / (high - low), 0.0, 1.0);
+  return static_cast<float>(frequency / rope.factor * ramp + frequency * (1.0 - ramp));
+}
+
+float attention_factor(const RopeScaling& scaling) {
+  if (const auto* yarn = std::get_if<YarnRope>(&scaling)) {
+    return static_cast<float>(yarn->attention_factor);
+  }
+  const auto* longer = std::get_if<LongRope>(&scaling);
+  return longer != nullptr ? static_cast<float>(longer->attention_factor) : 1.0F;
+}
+
 }  // namespace
 
-std::vector<float> rope_frequencies(const RopeConfig& config) {
+std::vector<float> rope_frequencies(const RopeConfig& config, std::int64_t max_positions) {
   const std::int64_t pairs = config.rotary_dim / 2;
   std::vector<float> frequencies(static_cast<std::size_t>(pairs));
   for (std::int64_t i = 0; i < pairs; ++i) {
+    const auto at = static_cast<std::size_t>(i);
     // In f32, as Hugging Face computes it: at long contexts the rounding shows in the angles.
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(config.rotary_dim);
-    const float base = 1.0F / std::pow(static_cast<float>(config.theta), exponent);
-    frequencies[static_cast<std::size_t>(i)] = std::visit(
+    const float power = std::pow(static_cast<float>(config.theta), exponent);
+    const float base = 1.0F / power;
+    frequencies[at] = std::visit(
         Overloaded{
             [&](const DefaultRope&) { return base; },
             [&](const LinearRope& rope) { return base / static_cast<float>(rope.factor); },
             [&](const Llama3Rope& rope) { return scale_llama3(base, rope); },
-            [&](const FactorsRope& rope) {
-              return base / rope.factors[static_cast<std::size_t>(i)];
+            [&](const FactorsRope& rope) { return base / rope.factors[at]; },
+            [&](const YarnRope& rope) { return scale_yarn(base, i, config, rope); },
+            [&](const LongRope& rope) {
+              const bool is_long = max_positions > rope.original_max_positions;
+              return 1.0F / ((is_long ? rope.long_factors : rope.short_factors)[at] * power);
             },
         },
         config.scaling);
@@ -56,15 +94,16 @@ Result<Rotary> Rotary::create(WeightsReader& reader, const RopeConfig& config,
   Rotary rotary;
   rotary.interleaved = config.interleaved;
   rotary.cos_sin = TRY(reader.allocate(DType::kF32, {max_positions, config.rotary_dim}));
-  const std::vector<float> frequencies = rope_frequencies(config);
+  const std::vector<float> frequencies = rope_frequencies(config, max_positions);
+  const float factor = attention_factor(config.scaling);
   std::vector<float> table;
   table.reserve(static_cast<std::size_t>(rotary.cos_sin.elements()));
   for (std::int64_t position = 0; position < max_positions; ++position) {
     for (const float frequency : frequencies) {
-      table.push_back(std::cos(static_cast<float>(position) * frequency));
+      table.push_back(factor * std::cos(static_cast<float>(position) * frequency));
     }
     for (const float frequency : frequencies) {
-      table.push_back(std::sin(static_cast<float>(position) * frequency));
+      table.push_back(factor * std::sin(static_cast<float>(position) * frequency));
     }
   }
   TRY(reader.stream().copy_in(rotary.cos_sin.data, std::as_bytes(std::span(table))));
@@ -72,6 +111,9 @@ Result<Rotary> Rotary::create(WeightsReader& reader, const RopeConfig& config,
 }
 
 Status Rotary::forward(const Context& context, Tensor& x) const {
+  if (cos_sin.empty()) {
+    return {};
+  }
   return ops::rope(context.stream, {.x = x,
                                     .positions = context.attention.positions,
                                     .cos_sin = cos_sin,

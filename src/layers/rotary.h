@@ -36,7 +36,31 @@ struct FactorsRope {
   std::vector<float> factors;  ///< [rotary_dim / 2]
 };
 
-using RopeScaling = std::variant<DefaultRope, LinearRope, Llama3Rope, FactorsRope>;
+/// Low frequencies divided by `factor`, high ones kept, a ramp between, whose ends are where a pair
+/// turns `beta_fast` and `beta_slow` times in the original context.
+/// Source: Peng et al. 2023, "YaRN: Efficient Context Window Extension of Large Language Models".
+struct YarnRope {
+  double factor = 1.0;
+  double beta_fast = 32.0;
+  double beta_slow = 1.0;
+  double original_max_positions = 4096.0;
+  bool truncate = true;           ///< Whether the ends are rounded outwards to whole pairs.
+  double attention_factor = 1.0;  ///< Multiplies cosines and sines.
+};
+
+/// Each frequency divided by a factor of its own; of two lists, the long one where the server's
+/// longest context exceeds the original one. (Hugging Face's code looks at the current length
+/// instead, so that its cached keys no longer fit once a text crosses the border.)
+/// Source: Ding et al. 2024, "LongRoPE", and Phi-3's published code.
+struct LongRope {
+  std::vector<float> short_factors;  ///< [rotary_dim / 2]
+  std::vector<float> long_factors;   ///< [rotary_dim / 2]
+  std::int64_t original_max_positions = 4096;
+  double attention_factor = 1.0;  ///< Multiplies cosines and sines.
+};
+
+using RopeScaling =
+    std::variant<DefaultRope, LinearRope, Llama3Rope, FactorsRope, YarnRope, LongRope>;
 
 struct RopeConfig {
   double theta = 10000.0;
@@ -45,11 +69,12 @@ struct RopeConfig {
   bool interleaved = false;  ///< Pairs (2i, 2i + 1) instead of (i, i + rotary_dim / 2).
 };
 
-/// The frequency of each of the rotary_dim / 2 pairs, in radians a token.
-std::vector<float> rope_frequencies(const RopeConfig& config);
+/// The frequency of each of the rotary_dim / 2 pairs, in radians a token, for contexts of at most
+/// `max_positions`.
+std::vector<float> rope_frequencies(const RopeConfig& config, std::int64_t max_positions);
 
 struct Rotary {
-  Tensor cos_sin;  ///< [max_positions, rotary_dim] f32
+  Tensor cos_sin;  ///< [max_positions, rotary_dim] f32; empty for models that rotate nothing
   bool interleaved = false;
 
   /// Computes the table into the reader's store.

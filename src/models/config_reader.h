@@ -38,6 +38,7 @@ class ConfigReader {
   /// An error about one field: "<file>: <key> is <found>, expected <expected>".
   [[nodiscard]] Status unexpected(std::string_view key, std::string_view expected) const;
 
+  static constexpr std::int64_t kMostLayers = 4096;
   /// No size of a real model comes near. Positions and ids are 32-bit numbers on devices, and the
   /// product of two sizes stays within 63 bits.
   static constexpr std::int64_t kLargest = (std::int64_t{1} << 31) - 1;
@@ -46,5 +47,8 @@ class ConfigReader {
   const Json& object_;
   std::string name_;
 };
+
+/// Errors: kUnimplemented when the config says that the weights are quantised.
+Status refuse_quantization(const ConfigReader& reader);
 
 }  // namespace godwit

@@ -54,38 +54,63 @@ KvCacheSpec Decoder::kv_cache_spec() const {
           .head_dim = config_.head_dim};
 }
 
+Status Decoder::load_ropes(WeightsReader& reader, std::int64_t max_positions) {
+  for (RopeConfig rope : config_.ropes) {
+    if (config_.ropes.size() == 1) {
+      if (auto factors = TRY(read_rope_factors(reader, rope))) {
+        rope.scaling = *std::move(factors);
+      }
+    }
+    rotaries_.push_back(TRY(Rotary::create(reader, rope, max_positions)));
+  }
+  return {};
+}
+
+Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t index) const {
+  const std::string prefix = "model.layers." + std::to_string(index) + ".";
+  const auto load_norm = [&](const char* name) -> Result<std::optional<Norm>> {
+    if (name == nullptr) {
+      return std::optional<Norm>();
+    }
+    return std::optional(TRY(Norm::load(reader, prefix + name, config_.hidden_size, config_.norm)));
+  };
+  const AttentionConfig attention = {
+      .layer = index,
+      .hidden_size = config_.hidden_size,
+      .num_heads = config_.num_heads,
+      .num_kv_heads = config_.num_kv_heads,
+      .head_dim = config_.head_dim,
+      .window = config_.layers[static_cast<std::size_t>(index)].window,
+      .scale = config_.attention_scale,
+      .softcap = config_.attention_softcap,
+      .qkv_bias = config_.qkv_bias,
+      .o_bias = config_.o_bias,
+      .fused_qkv = config_.fused_qkv,
+      .qk_norm = config_.qk_norm};
+  const GatedMlpConfig mlp = {.hidden_size = config_.hidden_size,
+                              .intermediate_size = config_.intermediate_size,
+                              .activation = config_.activation,
+                              .has_bias = config_.mlp_bias,
+                              .fused = config_.fused_gate_up};
+  const BlockNorms& norms = config_.block_norms;
+  DecoderLayer layer;
+  layer.before_attention = TRY(load_norm(norms.before_attention));
+  layer.attention = TRY(Attention::load(reader, prefix + "self_attn", attention));
+  layer.after_attention = TRY(load_norm(norms.after_attention));
+  layer.before_mlp = TRY(load_norm(norms.before_mlp));
+  layer.mlp = TRY(GatedMlp::load(reader, prefix + "mlp", mlp));
+  layer.after_mlp = TRY(load_norm(norms.after_mlp));
+  return layer;
+}
+
 Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
   const std::int64_t hidden = config_.hidden_size;
   embedding_ = TRY(reader.read("model.embed_tokens.weight", {config_.vocab_size, hidden}));
-  RopeConfig rope = config_.rope;
-  if (auto factors = TRY(read_rope_factors(reader, rope))) {
-    rope.scaling = *std::move(factors);
-  }
-  rotary_ = TRY(Rotary::create(reader, rope, max_positions));
+  TRY(load_ropes(reader, max_positions));
   for (std::int64_t i = 0; i < config_.num_layers; ++i) {
-    const std::string name = "model.layers." + std::to_string(i);
-    const AttentionConfig attention = {
-        .layer = i,
-        .hidden_size = hidden,
-        .num_heads = config_.num_heads,
-        .num_kv_heads = config_.num_kv_heads,
-        .head_dim = config_.head_dim,
-        .window = config_.windows[static_cast<std::size_t>(i)],
-        .qkv_bias = config_.qkv_bias,
-        .o_bias = config_.o_bias,
-        .qk_norm_epsilon =
-            config_.qk_norm ? std::optional(config_.rms_norm_epsilon) : std::nullopt};
-    DecoderLayer layer;
-    layer.input_norm =
-        TRY(RmsNorm::load(reader, name + ".input_layernorm", hidden, config_.rms_norm_epsilon));
-    layer.attention = TRY(Attention::load(reader, name + ".self_attn", attention));
-    layer.post_attention_norm = TRY(RmsNorm::load(reader, name + ".post_attention_layernorm",
-                                                  hidden, config_.rms_norm_epsilon));
-    layer.mlp = TRY(
-        GatedMlp::load(reader, name + ".mlp", hidden, config_.intermediate_size, config_.mlp_bias));
-    layers_.push_back(std::move(layer));
+    layers_.push_back(TRY(load_layer(reader, i)));
   }
-  final_norm_ = TRY(RmsNorm::load(reader, "model.norm", hidden, config_.rms_norm_epsilon));
+  final_norm_ = TRY(Norm::load(reader, "model.norm", hidden, config_.norm));
   if (config_.tied_embeddings) {
     TRY(reader.skip_copy("lm_head.weight", "model.embed_tokens.weight"));
     lm_head_.weight = embedding_;
@@ -95,23 +120,67 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
   return {};
 }
 
+Status Decoder::add_attention(const Context& context, std::size_t index, Tensor& normed,
+                              Tensor& branch, Tensor& hidden) const {
+  static const Rotary kNoPositions;
+  const DecoderLayer& layer = layers_[index];
+  const auto rope = config_.layers[index].rope;
+  const Rotary& rotary = rope ? rotaries_[*rope] : kNoPositions;
+  if (layer.before_attention) {
+    TRY(layer.before_attention->forward(context, hidden, normed));
+  }
+  const Tensor& input = layer.before_attention ? normed : hidden;
+  if (!layer.after_attention && config_.residual_scale == 1.0F) {
+    return layer.attention.forward_add(context, rotary, input, hidden);
+  }
+  TRY(layer.attention.forward(context, rotary, input, branch));
+  if (layer.after_attention) {
+    TRY(layer.after_attention->forward(context, branch, branch));
+  }
+  return ops::add(context.stream, {.x = branch, .out = hidden, .scale = config_.residual_scale});
+}
+
+Status Decoder::add_mlp(const Context& context, const DecoderLayer& layer, Tensor& normed,
+                        Tensor& branch, Tensor& hidden) const {
+  if (layer.before_mlp) {
+    TRY(layer.before_mlp->forward(context, hidden, normed));
+  }
+  const Tensor& input = layer.before_mlp || config_.parallel ? normed : hidden;
+  if (!layer.after_mlp && config_.residual_scale == 1.0F) {
+    return layer.mlp.forward_add(context, input, hidden);
+  }
+  TRY(layer.mlp.forward(context, input, branch));
+  if (layer.after_mlp) {
+    TRY(layer.after_mlp->forward(context, branch, branch));
+  }
+  return ops::add(context.stream, {.x = branch, .out = hidden, .scale = config_.residual_scale});
+}
+
 Status Decoder::forward(const Context& context, const Tensor& ids, Tensor& hidden) const {
-  Workspace::Scope scope(context.stream.workspace());
-  Tensor normed =
-      TRY(context.stream.workspace().tensor(DType::kF32, {hidden.dim(0), config_.hidden_size}));
+  Workspace& workspace = context.stream.workspace();
+  Workspace::Scope scope(workspace);
+  Tensor normed = TRY(workspace.tensor(DType::kF32, {hidden.dim(0), config_.hidden_size}));
+  Tensor branch = TRY(workspace.tensor(DType::kF32, {hidden.dim(0), config_.hidden_size}));
   TRY(ops::embedding(context.stream, {.table = embedding_, .ids = ids, .out = hidden}));
-  for (const DecoderLayer& layer : layers_) {
-    TRY(layer.input_norm.forward(context, hidden, normed));
-    TRY(layer.attention.forward(context, rotary_, normed, hidden));
-    TRY(layer.post_attention_norm.forward(context, hidden, normed));
-    TRY(layer.mlp.forward(context, normed, hidden));
+  if (config_.embedding_scale != 1.0F) {
+    TRY(ops::scale(context.stream, {.x = hidden, .out = hidden, .scale = config_.embedding_scale}));
+  }
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    TRY(add_attention(context, i, normed, branch, hidden));
+    TRY(add_mlp(context, layers_[i], normed, branch, hidden));
   }
   return {};
 }
 
 Status Decoder::logits(const Context& context, Tensor& hidden, Tensor& out) const {
   TRY(final_norm_.forward(context, hidden, hidden));
-  return lm_head_.forward(context, hidden, out);
+  TRY(lm_head_.forward(context, hidden, out));
+  if (config_.logits_scale == 1.0F && config_.logits_softcap == 0.0F) {
+    return {};
+  }
+  return ops::scale(
+      context.stream,
+      {.x = out, .out = out, .scale = config_.logits_scale, .softcap = config_.logits_softcap});
 }
 
 }  // namespace godwit

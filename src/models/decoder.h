@@ -1,21 +1,37 @@
 #pragma once
-// The decoder that Llama, Qwen2 and Qwen3 share: before each block a norm, after it a residual sum.
-// A model file of this kind says how its config fills DecoderConfig; what differs more has a
-// forward of its own.
+// The decoder that Llama and its relatives share: attention and a gated feed-forward block, with
+// norms before, after or around them. A model file of this kind says how its config fills
+// DecoderConfig; what differs more has a forward of its own.
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "layers/attention.h"
 #include "layers/mlp.h"
-#include "layers/rms_norm.h"
+#include "layers/norm.h"
 #include "layers/rotary.h"
 #include "models/config_reader.h"
+#include "models/layer_fields.h"
 #include "models/model.h"
 
 namespace godwit {
+
+/// What a checkpoint calls the norms of a layer; a null name is a norm that the layer lacks. Norms
+/// after a block are applied to what it adds to the residual stream.
+struct BlockNorms {
+  const char* before_attention = "input_layernorm";
+  const char* after_attention = nullptr;
+  const char* before_mlp = "post_attention_layernorm";
+  const char* after_mlp = nullptr;
+};
+
+struct DecoderLayerConfig {
+  std::int64_t window = 0;              ///< Positions a token sees; 0 = all.
+  std::optional<std::size_t> rope = 0;  ///< Which of DecoderConfig::ropes; none: no positions.
+};
 
 struct DecoderConfig {
   std::int64_t vocab_size = 0;
@@ -26,38 +42,53 @@ struct DecoderConfig {
   std::int64_t num_kv_heads = 0;
   std::int64_t head_dim = 0;
   std::int64_t max_positions = 0;
-  float rms_norm_epsilon = 0.0F;
-  RopeConfig rope;
-  std::vector<std::int64_t> windows;  ///< One a layer: positions a token sees; 0 = all.
-  bool tied_embeddings = false;       ///< The head's weights are the embedding's.
+  NormConfig norm;
+  BlockNorms block_norms;
+  bool parallel = false;  ///< Both blocks read the norm before attention; there are no other norms.
+  Activation activation = Activation::kSilu;
+  std::vector<RopeConfig> ropes;
+  std::vector<DecoderLayerConfig> layers;  ///< One a layer.
+  bool tied_embeddings = false;            ///< The head's weights are the embedding's.
   bool qkv_bias = false;
   bool o_bias = false;
   bool mlp_bias = false;
-  bool qk_norm = false;  ///< A norm on each head of q and k.
+  bool fused_qkv = false;      ///< See AttentionConfig.
+  bool fused_gate_up = false;  ///< See GatedMlpConfig.
+  std::optional<QkNormConfig> qk_norm;
+  std::optional<float> attention_scale;  ///< Of the scores; 1 / sqrt(head_dim) when absent.
+  float attention_softcap = 0.0F;        ///< Of the scores; 0 = none.
+  float embedding_scale = 1.0F;
+  float residual_scale = 1.0F;  ///< Of what each block adds.
+  float logits_scale = 1.0F;
+  float logits_softcap = 0.0F;  ///< After logits_scale; 0 = none.
 };
 
-/// Reads and checks the fields that all decoders share: sizes, epsilon, rope, tying. No layer gets
-/// a window.
-Result<DecoderConfig> read_decoder_config(const ConfigReader& reader);
+/// How the config of a family differs in what read_decoder_config() reads.
+struct DecoderFields {
+  const char* activation = "hidden_act";
+  const char* epsilon = "rms_norm_eps";
+  bool layer_norm = false;          ///< Layer norms without bias instead of root mean square norms.
+  float norm_weight_offset = 0.0F;  ///< See RmsNormConfig.
+  bool tied_when_absent = false;    ///< What a config without tie_word_embeddings means.
+  bool one_rope = true;             ///< False: the model file fills `ropes`.
+  bool partial_rotation = false;    ///< See RopeReading.
+};
 
-/// One window a layer, for models that have them: from `layer_types` or, in older files, from
-/// max_window_layers; none unless use_sliding_window is true.
-Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader, std::int64_t num_layers);
+/// Reads and checks the fields that all decoders share: sizes, norm, activation, rope, tying. No
+/// layer gets a window, all get rope 0.
+Result<DecoderConfig> read_decoder_config(const ConfigReader& reader,
+                                          const DecoderFields& fields = {});
 
-/// The size of a head: `head_dim` when it is there and > 0, else hidden_size / num_attention_heads,
-/// which must divide. Some checkpoints say head_dim 0 and mean that it is absent.
-Result<std::int64_t> derive_head_dim(const ConfigReader& reader, std::int64_t hidden_size,
-                                     std::int64_t num_heads);
-
-/// Reads either form of a config's rope fields: `rope_parameters`, or `rope_theta` and
-/// `rope_scaling`.
-Result<RopeConfig> read_rope_config(const ConfigReader& reader, std::int64_t rotary_dim);
+/// Gives each layer its window.
+void set_windows(DecoderConfig& config, const std::vector<std::int64_t>& windows);
 
 struct DecoderLayer {
-  RmsNorm input_norm;
+  std::optional<Norm> before_attention;
   Attention attention;
-  RmsNorm post_attention_norm;
+  std::optional<Norm> after_attention;
+  std::optional<Norm> before_mlp;
   GatedMlp mlp;
+  std::optional<Norm> after_mlp;
 };
 
 class Decoder final : public Model {
@@ -71,12 +102,21 @@ class Decoder final : public Model {
   Status logits(const Context& context, Tensor& hidden, Tensor& out) const override;
 
  private:
+  Status load_ropes(WeightsReader& reader, std::int64_t max_positions);
+  Result<DecoderLayer> load_layer(WeightsReader& reader, std::int64_t index) const;
+  /// Adds the attention block of layer `index` to `hidden`; the next one likewise. `normed` and
+  /// `branch` are scratch as large as hidden; `normed` holds what a parallel block reads.
+  Status add_attention(const Context& context, std::size_t index, Tensor& normed, Tensor& branch,
+                       Tensor& hidden) const;
+  Status add_mlp(const Context& context, const DecoderLayer& layer, Tensor& normed, Tensor& branch,
+                 Tensor& hidden) const;
+
   DecoderConfig config_;
   ModelGeometry geometry_;
   Tensor embedding_;  // [vocab_size, hidden_size]
-  Rotary rotary_;
+  std::vector<Rotary> rotaries_;
   std::vector<DecoderLayer> layers_;
-  RmsNorm final_norm_;
+  Norm final_norm_;
   Linear lm_head_;
 };
 

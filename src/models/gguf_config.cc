@@ -1,29 +1,23 @@
 #include "models/gguf_config.h"
 
 #include <array>
+#include <cmath>
+#include <cstring>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "models/gguf_architectures.h"
 
 namespace godwit {
 namespace {
 
-struct GgufArchitecture {
-  std::string_view name;          // general.architecture, the prefix of the other keys
-  std::string_view architecture;  // Hugging Face's class
-  bool rope_interleave;           // llama's converter reorders q and k so that pairs are adjacent
-};
-
-constexpr std::array<GgufArchitecture, 3> kArchitectures = {{
-    {.name = "llama", .architecture = "LlamaForCausalLM", .rope_interleave = true},
-    {.name = "qwen2", .architecture = "Qwen2ForCausalLM", .rope_interleave = false},
-    {.name = "qwen3", .architecture = "Qwen3ForCausalLM", .rope_interleave = false},
-}};
-
-Result<GgufArchitecture> find_architecture(const GgufFile& file) {
+Result<const GgufArchitecture*> find_architecture(const GgufFile& file) {
   const std::string_view name = TRY(file.get_string("general.architecture"));
   std::string known;
-  for (const GgufArchitecture& row : kArchitectures) {
+  for (const GgufArchitecture& row : gguf_architectures()) {
     if (row.name == name) {
-      return row;
+      return &row;
     }
     known += known.empty() ? "" : ", ";
     known += row.name;
@@ -37,7 +31,7 @@ struct KeyPair {
   const char* config;
 };
 
-Status copy_integers(const GgufFile& file, const std::string& prefix, Json& config) {
+Status copy_integers(const GgufFields& fields, Json& config) {
   constexpr std::array<KeyPair, 6> kRequired = {{
       {"block_count", "num_hidden_layers"},
       {"context_length", "max_position_embeddings"},
@@ -47,60 +41,136 @@ Status copy_integers(const GgufFile& file, const std::string& prefix, Json& conf
       {"attention.head_count_kv", "num_key_value_heads"},
   }};
   for (const KeyPair& pair : kRequired) {
-    config.set(pair.config, TRY(file.get_integer(prefix + pair.gguf)));
+    config.set(pair.config, TRY(fields.integer(pair.gguf)));
   }
-  if (file.contains(prefix + "attention.key_length")) {
-    config.set("head_dim", TRY(file.get_integer(prefix + "attention.key_length")));
+  if (fields.contains("attention.key_length")) {
+    config.set("head_dim", TRY(fields.integer("attention.key_length")));
   }
   return {};
 }
 
-/// Refuses heads whose values are narrower than their keys, or of which a part is rotated.
-Status check_head_sizes(const GgufFile& file, const std::string& prefix, const Json& config) {
-  const std::int64_t heads = TRY(file.get_integer(prefix + "attention.head_count"));
-  const std::int64_t hidden = TRY(file.get_integer(prefix + "embedding_length"));
+/// Refuses heads whose values are narrower than their keys, or of which a part is rotated unless
+/// the model knows that.
+Status copy_head_sizes(const GgufFields& fields, bool partial_rotation, Json& config) {
+  const std::int64_t heads = TRY(fields.integer("attention.head_count"));
+  const std::int64_t hidden = TRY(fields.integer("embedding_length"));
   const Json* given = config.find("head_dim");
   std::int64_t head_dim = given != nullptr ? given->to_int64().value_or(0) : 0;
   if (head_dim <= 0 && heads > 0) {
     head_dim = hidden / heads;
   }
   for (const char* key : {"attention.value_length", "rope.dimension_count"}) {
-    if (!file.contains(prefix + key)) {
+    if (!fields.contains(key)) {
       continue;
     }
-    const std::int64_t size = TRY(file.get_integer(prefix + key));
-    if (size != head_dim) {
-      return unimplemented(file.name() + ": " + prefix + key + " is " + std::to_string(size) +
-                               ", but a head has " + std::to_string(head_dim) + " channels",
+    const std::int64_t size = TRY(fields.integer(key));
+    if (partial_rotation && std::string_view(key) == "rope.dimension_count") {
+      config.set("rotary_dim", size);
+    } else if (size != head_dim) {
+      return unimplemented(fields.file().name() + ": " + fields.key(key) + " is " +
+                               std::to_string(size) + ", but a head has " +
+                               std::to_string(head_dim) + " channels",
                            "godwit computes models in which all of these are equal");
     }
   }
   return {};
 }
 
-/// GGUF names rope scalings of its own; llama3's is stored as factors in rope_freqs.weight.
-Status copy_rope(const GgufFile& file, const std::string& prefix, Json& config) {
-  const std::string base = prefix + "rope.freq_base";
-  config.set("rope_theta", file.contains(base) ? TRY(file.get_number(base)) : 10000.0);
+/// A list of factors that is stored as a tensor.
+Result<JsonArray> read_factors(const GgufFile& file, std::string_view name) {
+  constexpr std::int64_t kMost = 65536;
+  const StoredTensor* stored = file.find(name);
+  if (stored == nullptr || stored->dtype != DType::kF32 || stored->shape.size() != 1 ||
+      stored->shape[0] > kMost) {
+    return invalid_argument(file.name() + ": " + std::string(name) +
+                            " is missing or no list of f32 numbers, one a pair of channels");
+  }
+  std::vector<float> factors(static_cast<std::size_t>(stored->shape[0]));
+  std::memcpy(factors.data(), stored->data.data(), factors.size() * sizeof(float));
+  JsonArray list;
+  for (const float factor : factors) {
+    list.emplace_back(double{factor});
+  }
+  return list;
+}
+
+/// Files of Phi-3 tell LongRoPE by its tensors.
+Result<Json> long_rope(const GgufFields& fields) {
+  Json scaling;
+  scaling.set("rope_type", "longrope");
+  scaling.set("long_factor", TRY(read_factors(fields.file(), "rope_factors_long.weight")));
+  scaling.set("short_factor", TRY(read_factors(fields.file(), "rope_factors_short.weight")));
+  scaling.set("original_max_position_embeddings",
+              TRY(fields.integer("rope.scaling.original_context_length")));
+  scaling.set("attention_factor", TRY(fields.number("rope.scaling.attn_factor", 1.0)));
+  return scaling;
+}
+
+/// llama.cpp multiplies YaRN's usual attention factor by attn_factor; its converter writes the
+/// factor of the model's config, which is the whole, as yarn_attn_factor.
+Result<Json> yarn_rope(const GgufFields& fields) {
+  for (const char* key : {"rope.scaling.yarn_ext_factor", "rope.scaling.yarn_log_multiplier"}) {
+    if (fields.contains(key)) {
+      return fields.lacks(key, "this form of YaRN");
+    }
+  }
+  constexpr std::array<KeyPair, 4> kNumbers = {{
+      {"rope.scaling.factor", "factor"},
+      {"rope.scaling.original_context_length", "original_max_position_embeddings"},
+      {"rope.scaling.yarn_beta_fast", "beta_fast"},
+      {"rope.scaling.yarn_beta_slow", "beta_slow"},
+  }};
+  Json scaling;
+  scaling.set("rope_type", "yarn");
+  for (const KeyPair& pair : kNumbers) {
+    if (fields.contains(pair.gguf)) {
+      scaling.set(pair.config, TRY(fields.number(pair.gguf)));
+    }
+  }
+  const double factor = TRY(fields.number("rope.scaling.factor"));
+  const double usual = factor > 1.0 ? 0.1 * std::log(factor) + 1.0 : 1.0;
+  const double scaled = usual * TRY(fields.number("rope.scaling.attn_factor", 1.0));
+  scaling.set("attention_factor", TRY(fields.number("rope.scaling.yarn_attn_factor", scaled)));
+  return scaling;
+}
+
+/// GGUF names rope scalings of its own; llama3's is stored as factors in rope_freqs.weight, which
+/// models read themselves.
+Result<std::optional<Json>> rope_scaling(const GgufFields& fields) {
+  if (fields.file().find("rope_factors_long.weight") != nullptr) {
+    return std::optional(TRY(long_rope(fields)));
+  }
   // Older files give the factor under another name, and one without a type means linear.
-  std::string factor = prefix + "rope.scaling.factor";
-  if (!file.contains(factor)) {
-    factor = prefix + "rope.scale_linear";
+  const char* factor =
+      fields.contains("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
+  std::string_view type = fields.contains(factor) ? "linear" : "none";
+  if (fields.contains("rope.scaling.type")) {
+    type = TRY(fields.file().get_string(fields.key("rope.scaling.type")));
   }
-  const std::string type = prefix + "rope.scaling.type";
-  std::string_view name = file.contains(factor) ? "linear" : "none";
-  if (file.contains(type)) {
-    name = TRY(file.get_string(type));
+  if (type == "none") {
+    return std::optional<Json>();
   }
-  if (name == "none") {
-    return {};
+  if (type == "yarn") {
+    return std::optional(TRY(yarn_rope(fields)));
   }
   Json scaling;
-  scaling.set("rope_type", name);
-  if (file.contains(factor)) {
-    scaling.set("factor", TRY(file.get_number(factor)));
+  scaling.set("rope_type", type);
+  if (fields.contains(factor)) {
+    scaling.set("factor", TRY(fields.number(factor)));
   }
-  config.set("rope_scaling", std::move(scaling));
+  return std::optional(std::move(scaling));
+}
+
+Status copy_rope(const GgufFields& fields, const GgufArchitecture& architecture, Json& config) {
+  const double theta = TRY(fields.number("rope.freq_base", 10000.0));
+  config.set("rope_theta", theta);
+  config.set("rope_interleave", architecture.rope_interleave);
+  if (!architecture.two_ropes && TRY(fields.number("rope.freq_base_swa", theta)) != theta) {
+    return fields.lacks("rope.freq_base_swa", "a second rope in this architecture");
+  }
+  if (auto scaling = TRY(rope_scaling(fields))) {
+    config.set("rope_scaling", *std::move(scaling));
+  }
   return {};
 }
 
@@ -115,20 +185,26 @@ Result<std::int64_t> vocab_size(const GgufFile& file) {
 }  // namespace
 
 Result<Json> config_from_gguf(const GgufFile& file) {
-  const GgufArchitecture architecture = TRY(find_architecture(file));
-  const std::string prefix = std::string(architecture.name) + ".";
+  const GgufArchitecture& architecture = *TRY(find_architecture(file));
+  const GgufFields fields(file, architecture.name);
   Json config;
-  config.set("architectures", JsonArray{Json(architecture.architecture)});
+  config.set("architectures", JsonArray{Json(architecture.model)});
   config.set("vocab_size", TRY(vocab_size(file)));
-  TRY(copy_integers(file, prefix, config));
-  TRY(check_head_sizes(file, prefix, config));
-  config.set("rms_norm_eps", TRY(file.get_number(prefix + "attention.layer_norm_rms_epsilon")));
-  TRY(copy_rope(file, prefix, config));
-  config.set("rope_interleave", architecture.rope_interleave);
-  config.set("hidden_act", "silu");
+  TRY(copy_integers(fields, config));
+  TRY(copy_head_sizes(fields, architecture.partial_rotation, config));
+  if (architecture.layer_norm) {
+    config.set("layer_norm_eps", TRY(fields.number("attention.layer_norm_epsilon")));
+  } else {
+    config.set("rms_norm_eps", TRY(fields.number("attention.layer_norm_rms_epsilon")));
+  }
+  TRY(copy_rope(fields, architecture, config));
+  config.set("hidden_act", architecture.activation);
   config.set("tie_word_embeddings", file.find("output.weight") == nullptr);
   config.set("attention_bias", file.find("blk.0.attn_q.bias") != nullptr);
   config.set("mlp_bias", file.find("blk.0.ffn_gate.bias") != nullptr);
+  if (architecture.complete != nullptr) {
+    TRY(architecture.complete(fields, config));
+  }
   return config;
 }
 

@@ -57,7 +57,7 @@ TEST(ModelConfigTest, EachWrongFieldIsNamed) {
                 {"partial_rotary_factor", 0.5},
                 {"use_sliding_window", false},
                 {"max_position_embeddings", std::int64_t{1} << 31},
-                {"hidden_act", "gelu"},
+                {"hidden_act", "tanh"},
                 {"max_position_embeddings", nullptr},
                 {"layer_types", JsonArray{}},
                 {"tie_word_embeddings", 1},
@@ -75,9 +75,9 @@ TEST(ModelConfigTest, EachWrongFieldIsNamed) {
 TEST(ModelConfigTest, RopeKindsThatAreMissingAreNamed) {
   Json config = config_of("llama_rope3");
   Json rope = *config.find("rope_parameters");
-  rope.set("rope_type", "yarn");
+  rope.set("rope_type", "dynamic");
   config.set("rope_parameters", rope);
-  EXPECT_NE(error_of(config).find("yarn"), std::string::npos);
+  EXPECT_NE(error_of(config).find("dynamic"), std::string::npos);
   rope.set("rope_type", "llama3");
   rope.set("high_freq_factor", 1.0);
   config.set("rope_parameters", rope);
@@ -115,6 +115,79 @@ TEST(ModelConfigTest, LlamaIgnoresTheWindowsOfOtherFamilies) {
   config.set("sliding_window", 0);
   config.set("layer_types", "none");
   EXPECT_EQ(error_of(config), "");
+}
+
+TEST(ModelConfigTest, EachFamilyNamesItsOwnWrongFields) {
+  const JsonArray short_list = {Json(1), Json(2)};
+  const struct {
+    const char* fixture;
+    const char* key;
+    Json value;
+  } kCases[] = {{"mistral", "sliding_window", 0},
+                {"granite", "logits_scaling", 0.0},
+                {"granite", "residual_multiplier", nullptr},
+                {"granite", "embedding_multiplier", nullptr},
+                {"granite", "attention_multiplier", "0.2"},
+                {"gemma2", "query_pre_attn_scalar", nullptr},
+                {"gemma2", "attn_logit_softcapping", -1.0},
+                {"gemma2", "final_logit_softcapping", 0},
+                {"gemma2", "use_bidirectional_attention", true},
+                {"gemma3_text", "sliding_window", nullptr},
+                {"gemma3_text", "layer_types", JsonArray{Json("full_attention")}},
+                {"gemma3_text", "rope_parameters", JsonObject{}},
+                {"phi3_longrope", "max_position_embeddings", nullptr},
+                {"glm4", "partial_rotary_factor", 1.5},
+                {"smollm3", "no_rope_layers", short_list},
+                {"cohere2", "logit_scale", nullptr},
+                {"cohere2", "layer_norm_eps", nullptr},
+                {"cohere2", "use_qk_norm", true},
+                {"exaone4", "sliding_window", -4},
+                {"seed_oss", "attention_out_bias", 1},
+                {"olmo3", "sliding_window", nullptr},
+                {"olmo2", "rope_parameters", JsonArray{}}};
+  for (const auto& wrong : kCases) {
+    Json config = config_of(wrong.fixture);
+    config.set(wrong.key, wrong.value);
+    if (std::string_view(wrong.key) == "partial_rotary_factor") {
+      Json rope = *config.find("rope_parameters");
+      rope.set(wrong.key, wrong.value);
+      config.set("rope_parameters", rope);
+    }
+    EXPECT_NE(error_of(config).find(wrong.key), std::string::npos)
+        << wrong.fixture << " " << wrong.key << ": " << error_of(config);
+  }
+}
+
+TEST(ModelConfigTest, FactorsOfLongRopeAreAsManyAsPairs) {
+  Json config = config_of("phi3_longrope");
+  for (const char* key : {"short_factor", "long_factor"}) {
+    for (const Json& value : {Json(nullptr), Json(2.0), Json(JsonArray{Json(1.0)}),
+                              Json(JsonArray(8, Json(0.0))), Json(JsonArray(8, Json("1")))}) {
+      Json wrong = config;
+      Json rope = *config.find("rope_parameters");
+      rope.set(key, value);
+      wrong.set("rope_parameters", rope);
+      EXPECT_NE(error_of(wrong).find(key), std::string::npos) << error_of(wrong);
+    }
+  }
+}
+
+TEST(ModelConfigTest, PatternsOfWindowsInAllTheirForms) {
+  Json config = config_of("cohere2");
+  const auto windows = [&](std::int64_t num_layers) {
+    const ConfigReader reader(config, "config.json");
+    return std::move(read_alternating_windows(reader, num_layers, 2)).value();
+  };
+  const std::vector<std::int64_t> every_fourth = {16, 16, 16, 0};
+  EXPECT_EQ(windows(4), every_fourth);
+  config.set("layer_types", nullptr);
+  EXPECT_EQ(windows(4), (std::vector<std::int64_t>{16, 0, 16, 0})) << "the family's own";
+  config.set("sliding_window_pattern", 4);
+  EXPECT_EQ(windows(4), every_fourth);
+  config.set("sliding_window_pattern", "LLG");
+  EXPECT_EQ(windows(4), (std::vector<std::int64_t>{16, 16, 0, 16}));
+  config.set("sliding_window_pattern", "LLX");
+  EXPECT_NE(error_of(config).find("sliding_window_pattern"), std::string::npos);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ Result<std::unique_ptr<Model>> create_qwen2(const Json& json, const std::string&
   const ConfigReader reader(json, config_name);
   DecoderConfig config = TRY(read_decoder_config(reader));
   config.qkv_bias = true;
-  config.windows = TRY(read_windows(reader, config.num_layers));
+  set_windows(config, TRY(read_windows(reader, config.num_layers)));
   return std::unique_ptr<Model>(std::make_unique<Decoder>(std::move(config)));
 }
 

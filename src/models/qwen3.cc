@@ -10,8 +10,8 @@ Result<std::unique_ptr<Model>> create_qwen3(const Json& json, const std::string&
   const bool attention_bias = TRY(reader.boolean("attention_bias", false));
   config.qkv_bias = attention_bias;
   config.o_bias = attention_bias;
-  config.qk_norm = true;
-  config.windows = TRY(read_windows(reader, config.num_layers));
+  config.qk_norm = QkNormConfig{.norm = std::get<RmsNormConfig>(config.norm)};
+  set_windows(config, TRY(read_windows(reader, config.num_layers)));
   return std::unique_ptr<Model>(std::make_unique<Decoder>(std::move(config)));
 }
 

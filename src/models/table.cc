@@ -9,13 +9,53 @@ namespace godwit {
 Result<std::unique_ptr<Model>> create_llama(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_qwen2(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_qwen3(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_bloom(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_falcon(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_gpt2(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_gptj(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_gpt_neox(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_mpt(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_nemotron(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_opt(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_mistral(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_granite(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_olmo2(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_olmo3(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_gemma2(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_gemma3(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_phi3(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_glm4(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_smollm3(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_cohere2(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_exaone4(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_seed_oss(const Json& config, const std::string& config_name);
 
 std::span<const ModelKind> model_table() {
-  static constexpr std::array<ModelKind, 3> kTable = {{
+  static constexpr auto kTable = std::to_array<ModelKind>({
       {.architecture = "LlamaForCausalLM", .create = &create_llama},
       {.architecture = "Qwen2ForCausalLM", .create = &create_qwen2},
       {.architecture = "Qwen3ForCausalLM", .create = &create_qwen3},
-  }};
+      {.architecture = "BloomForCausalLM", .create = &create_bloom},
+      {.architecture = "FalconForCausalLM", .create = &create_falcon},
+      {.architecture = "GPT2LMHeadModel", .create = &create_gpt2},
+      {.architecture = "GPTJForCausalLM", .create = &create_gptj},
+      {.architecture = "GPTNeoXForCausalLM", .create = &create_gpt_neox},
+      {.architecture = "MptForCausalLM", .create = &create_mpt},
+      {.architecture = "NemotronForCausalLM", .create = &create_nemotron},
+      {.architecture = "OPTForCausalLM", .create = &create_opt},
+      {.architecture = "MistralForCausalLM", .create = &create_mistral},
+      {.architecture = "GraniteForCausalLM", .create = &create_granite},
+      {.architecture = "Olmo2ForCausalLM", .create = &create_olmo2},
+      {.architecture = "Olmo3ForCausalLM", .create = &create_olmo3},
+      {.architecture = "Gemma2ForCausalLM", .create = &create_gemma2},
+      {.architecture = "Gemma3ForCausalLM", .create = &create_gemma3},
+      {.architecture = "Phi3ForCausalLM", .create = &create_phi3},
+      {.architecture = "Glm4ForCausalLM", .create = &create_glm4},
+      {.architecture = "SmolLM3ForCausalLM", .create = &create_smollm3},
+      {.architecture = "Cohere2ForCausalLM", .create = &create_cohere2},
+      {.architecture = "Exaone4ForCausalLM", .create = &create_exaone4},
+      {.architecture = "SeedOssForCausalLM", .create = &create_seed_oss},
+  });
   return kTable;
 }
 

@@ -69,7 +69,12 @@ Status attention(Stream& stream, const AttentionParams& params) {
       .require(kv_heads > 0 && params.q.dim(1) % kv_heads == 0,
                "num_heads is no multiple of num_kv_heads")
       .require(params.window >= 0, "window is negative")
+      .require(params.softcap >= 0.0F, "softcap is negative")
       .kernel(kernels.attention != nullptr, kernels.name);
+  if (!params.alibi_slopes.empty()) {
+    check.f32("alibi_slopes", params.alibi_slopes)
+        .shape("alibi_slopes", params.alibi_slopes, {params.q.dim(1)});
+  }
   TRY(check_cache(check, params.k_cache, params.v_cache, params.q.dim(2)).status());
   return kernels.attention(stream, params);
 }

@@ -13,6 +13,19 @@ constexpr std::initializer_list<DType> kWeightTypes = {
     DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kQ8_K};
 constexpr std::initializer_list<DType> kVectorTypes = {DType::kF32, DType::kF16, DType::kBF16};
 
+/// What norms have in common.
+template <class Params>
+void check_norm(ShapeCheck& check, const Params& params) {
+  const int rank = params.x.rank;
+  check.require(rank == 2 || rank == 3, "x is neither [rows, width] nor [rows, heads, width]")
+      .f32("x", params.x)
+      .same_shape("x", params.x, params.out)
+      .f32("out", params.out)
+      .same_shape("out", params.out, params.x)
+      .dtype("weight", params.weight, kVectorTypes)
+      .shape("weight", params.weight, {params.x.dim(rank - 1)});
+}
+
 }  // namespace
 
 Status embedding(Stream& stream, const EmbeddingParams& params) {
@@ -31,18 +44,22 @@ Status embedding(Stream& stream, const EmbeddingParams& params) {
 
 Status rms_norm(Stream& stream, const RmsNormParams& params) {
   const KernelTable& kernels = stream.device().kernels();
-  const int rank = params.x.rank;
-  TRY(ShapeCheck("rms_norm")
-          .require(rank == 2 || rank == 3, "x is neither [rows, width] nor [rows, heads, width]")
-          .f32("x", params.x)
-          .same_shape("x", params.x, params.out)
-          .f32("out", params.out)
-          .same_shape("out", params.out, params.x)
-          .dtype("weight", params.weight, kVectorTypes)
-          .shape("weight", params.weight, {params.x.dim(rank - 1)})
-          .kernel(kernels.rms_norm != nullptr, kernels.name)
-          .status());
+  ShapeCheck check("rms_norm");
+  check_norm(check, params);
+  TRY(check.kernel(kernels.rms_norm != nullptr, kernels.name).status());
   return kernels.rms_norm(stream, params);
+}
+
+Status layer_norm(Stream& stream, const LayerNormParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  ShapeCheck check("layer_norm");
+  check_norm(check, params);
+  if (!params.bias.empty()) {
+    check.dtype("bias", params.bias, kVectorTypes)
+        .shape("bias", params.bias, {params.weight.dim(0)});
+  }
+  TRY(check.kernel(kernels.layer_norm != nullptr, kernels.name).status());
+  return kernels.layer_norm(stream, params);
 }
 
 Status gemm(Stream& stream, const GemmParams& params) {
@@ -64,18 +81,55 @@ Status gemm(Stream& stream, const GemmParams& params) {
   return kernels.gemm(stream, params);
 }
 
-Status silu_mul(Stream& stream, const SiluMulParams& params) {
+Status activation(Stream& stream, const ActivationParams& params) {
   const KernelTable& kernels = stream.device().kernels();
-  TRY(ShapeCheck("silu_mul")
+  TRY(ShapeCheck("activation")
+          .f32("x", params.x)
+          .shape("x", params.x, {ShapeCheck::kAny, ShapeCheck::kAny})
+          .f32("out", params.out)
+          .same_shape("out", params.out, params.x)
+          .kernel(kernels.activation != nullptr, kernels.name)
+          .status());
+  return kernels.activation(stream, params);
+}
+
+Status gated_activation(Stream& stream, const GatedActivationParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  TRY(ShapeCheck("gated_activation")
           .f32("gate", params.gate)
           .shape("gate", params.gate, {ShapeCheck::kAny, ShapeCheck::kAny})
           .f32("up", params.up)
           .same_shape("up", params.up, params.gate)
           .f32("out", params.out)
           .same_shape("out", params.out, params.gate)
-          .kernel(kernels.silu_mul != nullptr, kernels.name)
+          .kernel(kernels.gated_activation != nullptr, kernels.name)
           .status());
-  return kernels.silu_mul(stream, params);
+  return kernels.gated_activation(stream, params);
+}
+
+Status add(Stream& stream, const AddParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  TRY(ShapeCheck("add")
+          .f32("x", params.x)
+          .shape("x", params.x, {ShapeCheck::kAny, ShapeCheck::kAny})
+          .f32("out", params.out)
+          .same_shape("out", params.out, params.x)
+          .kernel(kernels.add != nullptr, kernels.name)
+          .status());
+  return kernels.add(stream, params);
+}
+
+Status scale(Stream& stream, const ScaleParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  TRY(ShapeCheck("scale")
+          .f32("x", params.x)
+          .shape("x", params.x, {ShapeCheck::kAny, ShapeCheck::kAny})
+          .f32("out", params.out)
+          .same_shape("out", params.out, params.x)
+          .require(params.softcap >= 0.0F, "softcap is negative")
+          .kernel(kernels.scale != nullptr, kernels.name)
+          .status());
+  return kernels.scale(stream, params);
 }
 
 Status gather_rows(Stream& stream, const GatherRowsParams& params) {

@@ -17,8 +17,12 @@ namespace godwit::ops {
 
 Status embedding(Stream& stream, const EmbeddingParams& params);
 Status rms_norm(Stream& stream, const RmsNormParams& params);
+Status layer_norm(Stream& stream, const LayerNormParams& params);
 Status gemm(Stream& stream, const GemmParams& params);
-Status silu_mul(Stream& stream, const SiluMulParams& params);
+Status activation(Stream& stream, const ActivationParams& params);
+Status gated_activation(Stream& stream, const GatedActivationParams& params);
+Status add(Stream& stream, const AddParams& params);
+Status scale(Stream& stream, const ScaleParams& params);
 Status gather_rows(Stream& stream, const GatherRowsParams& params);
 
 }  // namespace godwit::ops

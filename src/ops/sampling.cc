@@ -77,6 +77,35 @@ Status process_logits(Stream& stream, const ProcessLogitsParams& params) {
   return kernels.process_logits(stream, params);
 }
 
+Status mask_logits(Stream& stream, const MaskLogitsParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  const std::int64_t rows = params.logits.dim(0);
+  TRY(ShapeCheck("mask_logits")
+          .f32("logits", params.logits)
+          .shape("logits", params.logits, {rows, kAny})
+          .i32("token_buffer", params.token_buffer)
+          .shape("token_buffer", params.token_buffer, {kAny, kAny})
+          .i32("buffer_rows", params.buffer_rows)
+          .shape("buffer_rows", params.buffer_rows, {rows})
+          .i32("prompt_lens", params.prompt_lens)
+          .shape("prompt_lens", params.prompt_lens, {rows})
+          .i32("total_lens", params.total_lens)
+          .shape("total_lens", params.total_lens, {rows})
+          .i32("allowed_start", params.allowed_start)
+          .shape("allowed_start", params.allowed_start, {rows + 1})
+          .i32("allowed_ids", params.allowed_ids)
+          .shape("allowed_ids", params.allowed_ids, {kAny})
+          .i32("ban_start", params.ban_start)
+          .shape("ban_start", params.ban_start, {rows + 1})
+          .i32("ban_offsets", params.ban_offsets)
+          .shape("ban_offsets", params.ban_offsets, {kAny})
+          .i32("ban_ids", params.ban_ids)
+          .shape("ban_ids", params.ban_ids, {kAny})
+          .kernel(kernels.mask_logits != nullptr, kernels.name)
+          .status());
+  return kernels.mask_logits(stream, params);
+}
+
 Status sample(Stream& stream, const SampleParams& params) {
   const KernelTable& kernels = stream.device().kernels();
   const std::int64_t rows = params.logits.dim(0);
@@ -122,6 +151,13 @@ Status token_logprobs(Stream& stream, const TokenLogprobsParams& params) {
         .f32("top_logprobs", params.top_logprobs)
         .shape("top_logprobs", params.top_logprobs, {rows, top_n})
         .require(top_n <= params.logits.dim(1), "more alternatives than the vocabulary holds");
+  }
+  if (!params.chosen_ids.empty()) {
+    const std::int64_t chosen = params.chosen_ids.dim(1);
+    check.i32("chosen_ids", params.chosen_ids)
+        .shape("chosen_ids", params.chosen_ids, {rows, chosen})
+        .f32("chosen_logprobs", params.chosen_logprobs)
+        .shape("chosen_logprobs", params.chosen_logprobs, {rows, chosen});
   }
   TRY(check.status());
   return kernels.token_logprobs(stream, params);

@@ -13,6 +13,7 @@ namespace godwit::ops {
 Status gather_tokens(Stream& stream, const GatherTokensParams& params);
 Status scatter_tokens(Stream& stream, const ScatterTokensParams& params);
 Status process_logits(Stream& stream, const ProcessLogitsParams& params);
+Status mask_logits(Stream& stream, const MaskLogitsParams& params);
 Status sample(Stream& stream, const SampleParams& params);
 Status token_logprobs(Stream& stream, const TokenLogprobsParams& params);
 

@@ -12,6 +12,8 @@ std::string_view to_string(FinishReason reason) {
       return "abort";
     case FinishReason::kError:
       return "error";
+    case FinishReason::kRepetition:
+      return "repetition";
   }
   return "unknown";
 }

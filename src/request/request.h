@@ -25,21 +25,23 @@ struct Request {
 };
 
 enum class FinishReason : std::uint8_t {
-  kStop,    ///< End of sequence, a stop token or a stop string.
-  kLength,  ///< max_tokens or the model's context is full.
-  kAbort,   ///< The client left, or the engine was told to drop the request.
-  kError,   ///< A fault; `Delta::error` says which.
+  kStop,        ///< End of sequence, a stop token or a stop string.
+  kLength,      ///< max_tokens or the model's context is full.
+  kAbort,       ///< The client left, or the engine was told to drop the request.
+  kError,       ///< A fault; `Delta::error` says which.
+  kRepetition,  ///< repetition_detection found that the output repeats itself.
 };
 
-/// "stop", "length", "abort" or "error".
+/// "stop", "length", "abort", "error" or "repetition".
 std::string_view to_string(FinishReason reason);
 
 /// A token with its log probability, and the most likely alternatives at its place.
 struct TokenLogprob {
   TokenId token = 0;
   float logprob = 0.0F;
-  std::int32_t rank = 0;                       ///< 1 for the most likely token.
-  std::vector<std::pair<TokenId, float>> top;  ///< Most likely first.
+  std::int32_t rank = 0;  ///< 1 for the most likely token.
+  /// Most likely first, or those of logprob_token_ids, in its order.
+  std::vector<std::pair<TokenId, float>> top;
 };
 
 /// What one step adds to one output of a request.

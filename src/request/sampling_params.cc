@@ -51,6 +51,24 @@ Status check_probabilities(const SamplingParams& params) {
   return {};
 }
 
+Status check_repetition_detection(const RepetitionDetection& detection) {
+  const auto refuse = [](const char* field, std::int32_t value, const char* allowed) {
+    return out_of_range(field, std::to_string(value), allowed);
+  };
+  if (detection.max_pattern_size < 0) {
+    return refuse("repetition_detection.max_pattern_size", detection.max_pattern_size,
+                  "an integer >= 0");
+  }
+  if (detection.min_pattern_size < 0 || detection.min_pattern_size > detection.max_pattern_size) {
+    return refuse("repetition_detection.min_pattern_size", detection.min_pattern_size,
+                  "an integer between 0 and max_pattern_size");
+  }
+  if (detection.max_pattern_size > 0 && detection.min_count < 2) {
+    return refuse("repetition_detection.min_count", detection.min_count, "an integer >= 2");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status validate(const SamplingParams& params) {
@@ -62,6 +80,7 @@ Status validate(const SamplingParams& params) {
     return out_of_range("min_tokens", std::to_string(params.min_tokens),
                         "an integer between 0 and max_tokens");
   }
+  TRY(check_repetition_detection(params.repetition_detection));
   for (const std::string& stop : params.stop) {
     if (stop.empty()) {
       return invalid_argument("stop holds an empty string", "leave it out");

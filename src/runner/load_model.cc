@@ -8,14 +8,17 @@
 namespace godwit {
 namespace {
 
-/// Buffers that old checkpoints saved although they are computed from the config.
-constexpr std::array<std::string_view, 1> kIgnorable = {".rotary_emb.inv_freq"};
+/// Buffers that old checkpoints saved although they are computed from the config: frequencies and
+/// causal masks. And what config_from_gguf() has made a part of the config.
+constexpr std::array<std::string_view, 7> kIgnorable = {
+    ".rotary_emb.inv_freq",     ".attn.bias",
+    ".attn.masked_bias",        ".attention.bias",
+    ".attention.masked_bias",   "rope_factors_long.weight",
+    "rope_factors_short.weight"};
 
-Result<Json> read_config(const std::filesystem::path& path, const Checkpoint& checkpoint) {
-  if (checkpoint.gguf() != nullptr) {
-    return config_from_gguf(*checkpoint.gguf());
-  }
-  const std::filesystem::path file = path / "config.json";
+constexpr std::string_view kConfigFile = "config.json";
+
+Result<Json> read_config(const std::filesystem::path& file) {
   const std::string text = TRY(read_file(file, std::size_t{16} << 20));
   JsonParseOptions options;
   options.allow_non_finite = true;
@@ -29,17 +32,24 @@ Result<ModelFiles> open_model(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     return not_found("there is no file or folder " + path.string(),
-                     "give a folder with config.json and .safetensors files, or a .gguf file");
+                     "give a folder with config.json and .safetensors files, a .gguf file, or "
+                     "the name of a model on a hub: ORG/NAME");
   }
   Checkpoint checkpoint = TRY(Checkpoint::open(path));
-  Json config = TRY(read_config(path, checkpoint));
-  std::string name = checkpoint.gguf() != nullptr ? path.string() : (path / "config.json").string();
+  const bool is_gguf = checkpoint.gguf() != nullptr;
+  std::string name = is_gguf ? path.string() : (path / kConfigFile).string();
+  Json config = TRY(is_gguf ? config_from_gguf(*checkpoint.gguf()) : read_config(name));
   std::unique_ptr<Model> model = TRY(create_model(config, name));
   return ModelFiles{.path = path,
                     .config = std::move(config),
                     .config_name = std::move(name),
                     .checkpoint = std::move(checkpoint),
                     .model = std::move(model)};
+}
+
+Result<std::unique_ptr<Model>> describe_model(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / kConfigFile;
+  return create_model(TRY(read_config(file)), file.string());
 }
 
 Result<LoadedModel> load_model(ModelFiles files, Device& device, Stream& stream,

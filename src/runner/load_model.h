@@ -27,6 +27,9 @@ struct ModelFiles {
 /// Errors: kNotFound, kInvalidArgument or kUnimplemented, naming file and field.
 Result<ModelFiles> open_model(const std::filesystem::path& path);
 
+/// The model that a folder's config.json describes, whose tensors need not be there.
+Result<std::unique_ptr<Model>> describe_model(const std::filesystem::path& folder);
+
 struct LoadedModel {
   std::unique_ptr<Model> model;
   WeightStore weights;  ///< Keeps the model's tensors alive.

@@ -178,7 +178,7 @@ Result<PromptLogprobs> ModelRunner::prompt_logprobs_of(const ScheduledSequence& 
                                       .positions = positions,
                                       .out = tokens}));
     std::vector<TokenLogprob> logprobs =
-        TRY(read_logprobs(*stream_, logits, tokens, *sequence.sampling.prompt_logprobs));
+        TRY(read_logprobs(*stream_, logits, tokens, *sequence.sampling.prompt_logprobs, {}));
     std::move(logprobs.begin(), logprobs.end(), std::back_inserter(result.logprobs));
   }
   return result;

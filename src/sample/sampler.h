@@ -39,9 +39,11 @@ struct DrawnToken {
 Result<std::vector<DrawnToken>> draw_tokens(Stream& stream, Tensor& logits, Tensor& token_buffer,
                                             std::span<const SampleRow> rows);
 
-/// Log probabilities of given tokens, with the `top_n` most likely ones beside each.
+/// Log probabilities of given tokens. Beside each: its row's list in `chosen`, or the `top_n` most
+/// likely tokens where that list is empty (as are all when `chosen` is).
 /// Shapes: logits [rows, vocab_size] f32; tokens [rows] i32, on the device.
 Result<std::vector<TokenLogprob>> read_logprobs(Stream& stream, const Tensor& logits,
-                                                const Tensor& tokens, std::int32_t top_n);
+                                                const Tensor& tokens, std::int32_t top_n,
+                                                std::span<const std::span<const TokenId>> chosen);
 
 }  // namespace godwit

@@ -132,6 +132,50 @@ TEST_P(SamplerTest, PenaltiesReadTheTokenBuffer) {
   EXPECT_EQ(drawn[2].token, 2);
 }
 
+TEST_P(SamplerTest, TokenRulesBindTheirOwnRowAlone) {
+  const auto ruled = [](TokenRules rules) {
+    SamplingParams sampling = greedy();
+    sampling.token_rules = std::make_shared<const TokenRules>(std::move(rules));
+    return sampling;
+  };
+  SamplingParams wishful = ruled({.allowed = {0, 4}, .banned = {}});
+  wishful.logit_bias = {{3, 100.0F}};  // A bias does not bring back what is not allowed.
+  wishful.logprobs = 1;
+  const std::vector<DrawnToken> drawn = draw({
+      {kRow, ruled({.allowed = {0, 1, 3}, .banned = {}})},
+      {kRow, greedy()},
+      {kRow, ruled({.allowed = {}, .banned = {{5}, {2, 2}, {1, 2, 3}}})},
+      {kRow, ruled({.allowed = {}, .banned = {{2, 5}}})},
+      {kRow, wishful},
+      {kRow, ruled({.allowed = {2}, .banned = {{2}}})},
+  });
+  EXPECT_EQ(drawn[0].token, 3);
+  EXPECT_EQ(drawn[1].token, 5);
+  // The output is {2}: so {2, 2} bans 2, but {1, 2, 3} would need the prompt's 1.
+  EXPECT_EQ(drawn[2].token, 3);
+  EXPECT_EQ(drawn[3].token, 2);
+  EXPECT_EQ(drawn[4].token, 0);
+  EXPECT_EQ(drawn[4].logprob->top.front().first, 5) << "log probabilities are the model's own";
+  EXPECT_EQ(drawn[5].token, -1);
+}
+
+TEST_P(SamplerTest, ChosenLogprobsAreEachRowsOwn) {
+  SamplingParams two = greedy();
+  two.logprobs = 0;
+  two.logprob_token_ids = {4, 5};
+  SamplingParams one = greedy();
+  one.logprobs = 1;
+  one.logprob_token_ids = {0};
+  SamplingParams none = greedy();
+  none.logprobs = 6;
+  const std::vector<DrawnToken> drawn = draw({{kRow, two}, {kRow, one}, {kRow, none}});
+  const std::vector<std::pair<TokenId, float>>& top = drawn[2].logprob->top;
+  using List = std::vector<std::pair<TokenId, float>>;
+  EXPECT_EQ(top.size(), 6U);
+  EXPECT_EQ(drawn[0].logprob->top, (List{{4, top[5].second}, {5, drawn[0].logprob->logprob}}));
+  EXPECT_EQ(drawn[1].logprob->top, (List{{0, top[3].second}}));
+}
+
 TEST_P(SamplerTest, ARowWithoutNumbersDrawsNothing) {
   const std::vector<DrawnToken> drawn =
       draw({{std::vector<float>(kVocabulary, kNaN), SamplingParams()}, {kRow, greedy()}});

@@ -93,6 +93,7 @@ Status Scheduler::add(SequenceSpec spec) {
   sequence->sampling = std::move(spec.sampling);
   sequence->seed = spec.seed;
   sequence->priority = spec.priority;
+  sequence->leader = spec.leader;
   sequence->tokens = std::move(spec.prompt);
   sequence->prompt_len = prompt_len;
   sequence->max_len =
@@ -214,6 +215,19 @@ void Scheduler::preempt(Sequence& victim, ScheduledBatch& batch) {
   waiting_.insert(&victim);
 }
 
+/// A running leader is about to put whole blocks of this prompt into the prefix cache. It goes on
+/// in every step, so the wait ends.
+bool Scheduler::waits_for_leader(const Sequence& sequence) const {
+  if (!sequence.leader || !options_.enable_prefix_caching || sequence.sampling.prompt_logprobs) {
+    return false;
+  }
+  const Sequence* leader = find(*sequence.leader);
+  // The last position of a prompt is always computed, so its block is never taken from the cache.
+  const std::int64_t shared = (sequence.prompt_len - 1) / options_.block_size * options_.block_size;
+  return leader != nullptr && leader->status == SequenceStatus::kRunning &&
+         leader->settled() < shared;
+}
+
 void Scheduler::admit_waiting(ScheduledBatch& batch) {
   // Admitting a sequence into blocks that running ones are about to need would only get it
   // preempted. With nothing running nothing is kept back, so a sequence that fits the pool always
@@ -224,9 +238,16 @@ void Scheduler::admit_waiting(ScheduledBatch& batch) {
       foreseen += foreseen_blocks(*running, options_.block_size);
     }
   }
-  while (!waiting_.empty() && batch.total_tokens < options_.max_num_batched_tokens &&
+  num_deferred_ = 0;
+  auto next = waiting_.begin();
+  while (next != waiting_.end() && batch.total_tokens < options_.max_num_batched_tokens &&
          static_cast<std::int64_t>(running_.size()) < options_.max_num_seqs) {
-    Sequence& sequence = **waiting_.begin();
+    Sequence& sequence = **next;
+    if (waits_for_leader(sequence)) {
+      ++num_deferred_;
+      ++next;
+      continue;
+    }
     // Log probabilities of the prompt need every position to be computed.
     const bool may_hit = !sequence.sampling.prompt_logprobs.has_value();
     const PrefixHit hit =
@@ -246,7 +267,7 @@ void Scheduler::admit_waiting(ScheduledBatch& batch) {
     if (!blocks) {
       break;
     }
-    waiting_.erase(waiting_.begin());
+    next = waiting_.erase(next);
     running_.push_back(&sequence);
     sequence.status = SequenceStatus::kRunning;
     sequence.scheduled = hit.num_tokens;
@@ -335,9 +356,10 @@ std::optional<SequenceUpdate> Scheduler::settle_sequence(Sequence& sequence,
     --sequence.pending_tokens;
     CHECK_GE(sequence.pending_tokens, 0);
     sequence.tokens.push_back(*token);
-    const std::optional<StopDecision> stop =
-        check_stop(sequence.sampling, options_.eos_ids, *token, sequence.num_output_tokens(),
-                   sequence.num_tokens(), options_.max_model_len);
+    const std::optional<StopDecision> stop = check_stop(
+        sequence.sampling, options_.eos_ids,
+        std::span(sequence.tokens).subspan(static_cast<std::size_t>(sequence.prompt_len)),
+        sequence.num_tokens(), options_.max_model_len);
     if (stop) {
       update.finish_reason = stop->reason;
       update.stop_token = stop->stop_token;
@@ -360,6 +382,7 @@ const Sequence* Scheduler::find(SequenceId id) const {
 SchedulerStats Scheduler::stats() const {
   return {.running = static_cast<std::int64_t>(running_.size()),
           .waiting = static_cast<std::int64_t>(waiting_.size()),
+          .deferred = std::min(num_deferred_, static_cast<std::int64_t>(waiting_.size())),
           .preemptions = num_preemptions_,
           .stale_results = num_stale_results_,
           .prefix_queries = prefix_queries_,

@@ -65,6 +65,7 @@ struct SequenceUpdate {
 struct SchedulerStats {
   std::int64_t running = 0;
   std::int64_t waiting = 0;
+  std::int64_t deferred = 0;     ///< Of the waiting: those that the last step left for a leader.
   std::int64_t preemptions = 0;  ///< So far.
   std::int64_t stale_results =
       0;  ///< Results ignored, since their sequence had ended or was preempted.
@@ -125,6 +126,7 @@ class Scheduler {
 
   bool schedule_running(ScheduledBatch& batch);
   void admit_waiting(ScheduledBatch& batch);
+  [[nodiscard]] bool waits_for_leader(const Sequence& sequence) const;
   [[nodiscard]] std::int64_t clip_to_step(std::int64_t count, const ScheduledBatch& batch) const;
   void schedule_positions(Sequence& sequence, std::int64_t count, std::vector<BlockId> new_blocks,
                           ScheduledBatch& batch);
@@ -143,6 +145,7 @@ class Scheduler {
   std::int64_t num_arrivals_ = 0;
   std::int64_t scheduled_step_ = 0;  // The last one handed out.
   std::int64_t settled_step_ = 0;
+  std::int64_t num_deferred_ = 0;  // Of the last step.
   std::int64_t num_preemptions_ = 0;
   std::int64_t num_stale_results_ = 0;
   std::int64_t prefix_queries_ = 0;

@@ -337,6 +337,25 @@ TEST(Scheduler, ASecondRequestReusesThePrefix) {
   EXPECT_EQ(rig.scheduler.stats().prefix_hits, 8);
 }
 
+TEST(Scheduler, OutputsOfOneRequestComputeItsPromptOnce) {
+  SchedulerOptions options = small_options();
+  options.max_num_batched_tokens = 6;
+  Rig rig(options);
+  ASSERT_TRUE(rig.scheduler.add(make_spec(1, count_up(10), 2)).ok());
+  SequenceSpec follower = make_spec(2, count_up(10), 2);
+  follower.leader = kA;
+  ASSERT_TRUE(rig.scheduler.add(std::move(follower)).ok());
+  ASSERT_TRUE(rig.scheduler.add(make_spec(3, count_up(2, 30), 1)).ok());
+  EXPECT_EQ(rig.step().sequences.size(), 1U) << "6 of the leader's positions";
+  const ScheduledBatch second = rig.step();
+  EXPECT_EQ(static_cast<int>(second.sequences.at(1).id), 3);
+  EXPECT_EQ(rig.scheduler.stats().deferred, 1);
+  const ScheduledBatch third = rig.step();
+  EXPECT_EQ(third.sequences.at(1).start, 8) << "two blocks are the leader's";
+  rig.drain();
+  EXPECT_EQ(rig.outputs[kA], rig.outputs[kB]);
+}
+
 // kv.md H 8
 TEST(Scheduler, PromptLogprobsDoNotReadTheCache) {
   Rig rig(small_options());

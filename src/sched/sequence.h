@@ -2,6 +2,7 @@
 // One stream of tokens and how far it has come.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct SequenceSpec {
   std::int64_t seed = 0;      ///< Drawn or given; passed on to the runner.
   std::int32_t priority = 0;  ///< Lower runs earlier, under SchedulingPolicy::kPriority.
   std::string cache_salt;     ///< Sequences share cached prefixes only under the same salt.
+  /// An earlier sequence with the same prompt and salt. While that one computes its prompt this one
+  /// waits, so as to find it in the prefix cache.
+  std::optional<SequenceId> leader;
 };
 
 enum class SequenceStatus : std::uint8_t {
@@ -35,6 +39,7 @@ struct Sequence {
   SamplingParams sampling;
   std::int64_t seed = 0;
   std::int32_t priority = 0;
+  std::optional<SequenceId> leader;
   std::int64_t arrival = 0;  ///< Rank in order of arrival.
   SequenceStatus status = SequenceStatus::kWaiting;
 

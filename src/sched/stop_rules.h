@@ -19,12 +19,16 @@ struct StopDecision {
   friend bool operator==(const StopDecision&, const StopDecision&) = default;
 };
 
-/// Decides after `token` was appended as output token number `num_output_tokens` (counted from 1)
-/// of a sequence of now `num_tokens` tokens. End of sequence comes before stop ids, and both before
-/// length; neither counts before min_tokens.
+/// Decides after the last token of `output`, which holds at least one, was appended to a sequence
+/// that now has `num_tokens` tokens. End of sequence comes before stop ids, both before length, and
+/// length before repetition; nothing but length counts before min_tokens.
 std::optional<StopDecision> check_stop(const SamplingParams& sampling,
-                                       std::span<const TokenId> eos_ids, TokenId token,
-                                       std::int64_t num_output_tokens, std::int64_t num_tokens,
+                                       std::span<const TokenId> eos_ids,
+                                       std::span<const TokenId> output, std::int64_t num_tokens,
                                        std::int64_t max_model_len);
+
+/// Whether the output ends with `min_count` times the same pattern. Constant memory; time at most
+/// max_pattern_size times the output, and usually one comparison a size.
+bool repeats_itself(const RepetitionDetection& detection, std::span<const TokenId> output);
 
 }  // namespace godwit

@@ -18,9 +18,12 @@ SamplingParams up_to(std::int64_t max_tokens) {
 
 std::optional<StopDecision> check(const SamplingParams& sampling, TokenId token,
                                   std::int64_t num_output_tokens, std::int64_t num_tokens = 20) {
-  return check_stop(sampling, kEos, token, num_output_tokens, num_tokens, kContext);
+  std::vector<TokenId> output(static_cast<std::size_t>(num_output_tokens), 1);
+  output.back() = token;
+  return check_stop(sampling, kEos, output, num_tokens, kContext);
 }
 
+constexpr StopDecision kRepeats{.reason = FinishReason::kRepetition, .stop_token = std::nullopt};
 constexpr StopDecision kEnd{.reason = FinishReason::kStop, .stop_token = std::nullopt};
 constexpr StopDecision kFull{.reason = FinishReason::kLength, .stop_token = std::nullopt};
 
@@ -67,6 +70,35 @@ TEST(StopRules, MinTokensHoldsBackAllButLength) {
   EXPECT_EQ(check(sampling, 4, 2), std::nullopt);
   EXPECT_EQ(check(sampling, 7, 3), kEnd);
   EXPECT_EQ(check(sampling, 1, 2, kContext), kFull);
+}
+
+TEST(StopRules, ARepeatedPatternEndsAnOutput) {
+  const auto detect = [](std::int32_t max_size, std::int32_t min_size, std::int32_t count,
+                         const std::vector<TokenId>& output) {
+    return repeats_itself(
+        {.max_pattern_size = max_size, .min_pattern_size = min_size, .min_count = count}, output);
+  };
+  EXPECT_TRUE(detect(2, 1, 3, {9, 1, 2, 1, 2, 1, 2}));
+  EXPECT_TRUE(detect(2, 0, 3, {1, 2, 1, 2, 1, 2})) << "a smallest size of 0 means 1";
+  EXPECT_FALSE(detect(2, 1, 4, {9, 1, 2, 1, 2, 1, 2})) << "three times only";
+  EXPECT_FALSE(detect(1, 1, 3, {1, 2, 1, 2, 1, 2})) << "the pattern is longer";
+  EXPECT_FALSE(detect(2, 1, 3, {1, 2, 1, 2, 1, 2, 3})) << "it must stand at the end";
+  EXPECT_TRUE(detect(9, 3, 2, {1, 2, 3, 1, 2, 3}));
+  EXPECT_TRUE(detect(4, 3, 2, {5, 5, 5, 5, 5, 5}));
+  EXPECT_FALSE(detect(4, 4, 2, {5, 5, 5, 5, 5, 5})) << "eight tokens are needed";
+  EXPECT_FALSE(detect(0, 0, 0, {5, 5, 5, 5}));
+  EXPECT_FALSE(detect(2147483647, 2147483647, 2147483647, {5, 5}));
+}
+
+TEST(StopRules, RepetitionComesLastAndNotBeforeMinTokens) {
+  SamplingParams sampling = up_to(10);
+  sampling.repetition_detection = {.max_pattern_size = 2, .min_pattern_size = 1, .min_count = 3};
+  EXPECT_EQ(check(sampling, 1, 3), kRepeats);
+  EXPECT_EQ(check(sampling, 1, 2), std::nullopt);
+  EXPECT_EQ(check(sampling, 1, 10), kFull);
+  sampling.min_tokens = 4;
+  EXPECT_EQ(check(sampling, 1, 3), std::nullopt);
+  EXPECT_EQ(check(sampling, 1, 4), kRepeats);
 }
 
 }  // namespace

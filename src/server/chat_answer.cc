@@ -58,6 +58,9 @@ class ChatBody final : public Answer {
     if (options_.fields.return_token_ids) {
       body.set("prompt_token_ids", ids_body(options_.prompt));
     }
+    if (options_.fields.return_prompt_text) {
+      body.set("prompt_text", options_.prompt_text);
+    }
     exchange_.respond({.body = to_json(body)});
   }
 
@@ -153,7 +156,7 @@ class ChatStream final : public Answer {
   /// chunks would count as a client that does not read.
   void open(std::int32_t index) {
     send_choice(index, choice_of(index, JsonObject{{"role", options_.role}, {"content", ""}}),
-                options_.fields.return_token_ids);
+                true);
     if (!options_.echoed.empty()) {
       send_choice(index, choice_of(index, JsonObject{{"content", options_.echoed}}));
     }
@@ -166,7 +169,7 @@ class ChatStream final : public Answer {
                       {"finish_reason", nullptr}};
   }
 
-  void send_choice(std::int32_t index, Json choice, bool with_prompt_ids = false) {
+  void send_choice(std::int32_t index, Json choice, bool tells_prompt = false) {
     Json chunk = answer_body(head_, {std::move(choice)});
     if (options_.fields.continuous_usage) {
       chunk.set("usage",
@@ -176,8 +179,11 @@ class ChatStream final : public Answer {
     } else if (options_.fields.include_usage) {
       chunk.set("usage", nullptr);
     }
-    if (with_prompt_ids) {
+    if (tells_prompt && options_.fields.return_token_ids) {
       chunk.set("prompt_token_ids", ids_body(options_.prompt));
+    }
+    if (tells_prompt && options_.fields.return_prompt_text) {
+      chunk.set("prompt_text", options_.prompt_text);
     }
     send(exchange_, chunk);
   }

@@ -19,6 +19,7 @@ struct ChatAnswerOptions {
   std::string echoed;  ///< Text that goes before every output's own.
   bool logprobs = false;
   std::vector<TokenId> prompt;
+  std::string prompt_text;
   TokenWriter writer;
 };
 

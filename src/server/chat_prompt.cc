@@ -1,5 +1,8 @@
 #include "server/chat_prompt.h"
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "text/chat_template.h"
@@ -94,6 +97,14 @@ Result<Json> read_messages(FieldReader& fields) {
     const bool is_empty = content == nullptr || content->is_null();
     message.set("content", is_empty ? Json("") : TRY(read_content(name + ".content", *content)));
     TRY(parse_call_arguments(name, message));
+    // Templates look for either name.
+    for (const auto& [from, to] : {std::pair("reasoning_content", "reasoning"),
+                                   std::pair("reasoning", "reasoning_content")}) {
+      const Json* reasoning = element.find(from);
+      if (reasoning != nullptr && element.find(to) == nullptr) {
+        message.set(to, *reasoning);
+      }
+    }
     messages.push_back(std::move(message));
   }
   return Json(std::move(messages));
@@ -115,7 +126,23 @@ Result<const Json*> read_objects(FieldReader& fields, std::string_view name) {
   return value->as_array().empty() ? nullptr : value;
 }
 
-Status read_steering(FieldReader& fields, ChatInput& input) {
+/// Reads `reasoning_effort`, which templates see as a variable.
+Result<std::string> read_reasoning_effort(FieldReader& fields) {
+  constexpr std::string_view kEfforts[] = {"none", "minimal", "low", "medium",
+                                           "high", "xhigh",   "max"};
+  std::string effort;
+  TRY(fields.read("reasoning_effort", effort));
+  const bool known =
+      std::find(std::begin(kEfforts), std::end(kEfforts), effort) != std::end(kEfforts);
+  if (fields.find("reasoning_effort") != nullptr && !known) {
+    return invalid_argument("reasoning_effort is \"" + effort.substr(0, 32) + "\"",
+                            "give none, minimal, low, medium, high, xhigh or max");
+  }
+  return effort;
+}
+
+/// Reads what steers the template; `variables` takes those that the request adds.
+Status read_steering(FieldReader& fields, ChatInput& input, Json& variables) {
   input.add_generation_prompt = true;
   TRY(fields.read("add_generation_prompt", input.add_generation_prompt));
   TRY(fields.read("continue_final_message", input.continue_final_message));
@@ -123,11 +150,39 @@ Status read_steering(FieldReader& fields, ChatInput& input) {
     return invalid_argument("continue_final_message and add_generation_prompt are both true",
                             "set add_generation_prompt to false");
   }
-  input.variables = fields.find("chat_template_kwargs");
-  if (input.variables != nullptr && !input.variables->is_object()) {
-    return wrong_kind("chat_template_kwargs", "an object", *input.variables);
+  if (const Json* given = fields.find("chat_template_kwargs")) {
+    if (!given->is_object()) {
+      return wrong_kind("chat_template_kwargs", "an object", *given);
+    }
+    variables = *given;
   }
-  return fields.refuse_unless("chat_template", nullptr);
+  const std::string effort = TRY(read_reasoning_effort(fields));
+  if (!effort.empty()) {
+    variables.set("reasoning_effort", effort);
+  }
+  input.variables = variables.is_object() ? &variables : nullptr;
+  return {};
+}
+
+/// The model's template, or the one that the request brings, which `own` then holds.
+Result<const ChatTemplate*> choose_template(FieldReader& fields, const ServedModel& model,
+                                            std::optional<ChatTemplate>& own) {
+  std::string source;
+  TRY(fields.read("chat_template", source));
+  if (fields.find("chat_template") != nullptr) {
+    Result<ChatTemplate> parsed = model.chat_template == nullptr
+                                      ? ChatTemplate::create(source, {})
+                                      : model.chat_template->with_source(source);
+    if (!parsed.ok()) {
+      return invalid_argument("chat_template cannot be used: " + parsed.status().message());
+    }
+    return &own.emplace(std::move(parsed).value());
+  }
+  if (model.chat_template == nullptr) {
+    return invalid_argument("messages need a chat template, which this model does not have",
+                            "send chat_template, or use /v1/completions");
+  }
+  return model.chat_template.get();
 }
 
 }  // namespace
@@ -138,23 +193,23 @@ Result<ChatPrompt> read_chat_prompt(FieldReader& fields, const ServedModel& mode
     return invalid_argument("messages are text, and this server runs without a tokenizer",
                             "send token ids to /v1/completions");
   }
-  if (model.chat_template == nullptr) {
-    return invalid_argument("messages need a chat template, which this model does not have",
-                            "use /v1/completions");
-  }
+  std::optional<ChatTemplate> own_template;
+  const ChatTemplate* chat_template = TRY(choose_template(fields, model, own_template));
   const Json messages = TRY(read_messages(fields));
   ChatInput input{.messages = &messages, .now = local_time(unix_seconds)};
   input.tools = TRY(read_objects(fields, "tools"));
   input.documents = TRY(read_objects(fields, "documents"));
-  TRY(read_steering(fields, input));
+  Json variables;
+  TRY(read_steering(fields, input, variables));
   bool add_special = false;
   TRY(fields.read("add_special_tokens", add_special));
-  const Result<std::string> text = model.chat_template->render(input);
+  const Result<std::string> text = chat_template->render(input);
   if (!text.ok()) {
     return invalid_argument("The chat template refuses these messages: " + text.status().message());
   }
   ChatPrompt prompt;
   prompt.tokens = model.tokenizer->encode(*text, {.add_special_tokens = add_special});
+  prompt.text = *text;
   const Json& last = messages.as_array().back();
   const std::string& last_role = last.find("role")->as_string();
   prompt.role = input.add_generation_prompt ? "assistant" : last_role;

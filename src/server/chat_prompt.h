@@ -14,6 +14,7 @@ namespace godwit {
 
 struct ChatPrompt {
   std::vector<TokenId> tokens;
+  std::string text;          ///< What the template rendered.
   std::string role;          ///< Of the answer: "assistant", or the last message's to go on with.
   std::string last_content;  ///< The text of the last message when it has that role; for echo.
 };

@@ -138,6 +138,9 @@ class CompletionBody final : public CompletionAnswer {
       body.set("token_ids", ids_body(output.token_ids));
       body.set("prompt_token_ids", ids_body(options_.prompts[prompt].ids));
     }
+    if (options_.fields.return_prompt_text) {
+      body.set("prompt_text", options_.prompts[prompt].text);
+    }
     return body;
   }
 };
@@ -179,6 +182,9 @@ class CompletionStream final : public CompletionAnswer {
       if (first) {
         choice_body.set("prompt_token_ids", ids_body(options_.prompts[prompt].ids));
       }
+    }
+    if (options_.fields.return_prompt_text && first) {
+      choice_body.set("prompt_text", options_.prompts[prompt].text);
     }
     send_chunk(prompt, output, std::move(choice_body));
   }

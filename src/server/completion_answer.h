@@ -15,7 +15,7 @@ namespace godwit {
 
 struct CompletionPrompt {
   std::vector<TokenId> ids;
-  std::string text;  ///< What echo shows.
+  std::string text;  ///< What echo and return_prompt_text show.
 };
 
 struct CompletionAnswerOptions {

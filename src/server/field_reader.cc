@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/check.h"
+
 namespace godwit {
 namespace {
 
@@ -34,7 +36,7 @@ Status wrong_kind(std::string_view name, std::string_view wanted, const Json& va
       std::string(value.kind()));
 }
 
-Result<FieldReader> FieldReader::create(const Json& body) {
+Result<FieldReader> FieldReader::create(const Json& body, const FieldTable& table) {
   if (!body.is_object()) {
     return invalid_argument("The request body must be a JSON object, not " +
                             std::string(body.kind()));
@@ -43,13 +45,20 @@ Result<FieldReader> FieldReader::create(const Json& body) {
     return invalid_argument("The request body has more than " + std::to_string(kMaxMembers) +
                             " fields");
   }
-  return FieldReader(body);
+  for (const auto& [name, value] : body.as_object()) {
+    const FieldSpec* spec = table.find(name);
+    if (spec == nullptr || spec->use != FieldUse::kRefused || value.is_null()) {
+      continue;
+    }
+    if (!same(value, TRY(parse_json(spec->schema, spec->name)))) {
+      return unimplemented(name + " is not supported by this server", "leave it out");
+    }
+  }
+  return FieldReader(body, table);
 }
 
 const Json* FieldReader::find(std::string_view name) {
-  if (known_.find(name) == known_.end()) {
-    known_.emplace(name);
-  }
+  CHECK(table_->find(name) != nullptr);
   const Json* value = body_->find(name);
   return value == nullptr || value->is_null() ? nullptr : value;
 }
@@ -143,18 +152,10 @@ Status FieldReader::read_ids(std::string_view name, std::int64_t vocab_size,
   return {};
 }
 
-Status FieldReader::refuse_unless(std::string_view name, const Json& neutral) {
-  const Json* value = find(name);
-  if (value == nullptr || same(*value, neutral)) {
-    return {};
-  }
-  return unimplemented(std::string(name) + " is not supported by this server", "leave it out");
-}
-
 std::vector<std::string> FieldReader::unknown() const {
   std::vector<std::string> names;
   for (const JsonMember& member : body_->as_object()) {
-    if (known_.find(member.first) == known_.end()) {
+    if (table_->find(member.first) == nullptr) {
       names.push_back(member.first);
     }
   }

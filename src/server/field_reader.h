@@ -1,25 +1,27 @@
 #pragma once
-// Reads the fields of a request's body: types are checked, null counts as absent, and what was
-// never asked for is known at the end.
+// Reads the fields of a request's body: types are checked, null counts as absent, and what no table
+// has is known.
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/json.h"
 #include "base/status.h"
+#include "server/request_fields.h"
 
 namespace godwit {
 
-/// Reads the members of one object, which must outlive it. The read() methods leave `out` as it is
-/// when the field is absent. Errors: kInvalidArgument that begins with the field's name.
+/// Reads the members of one object, which must outlive it. Only fields of its table may be asked
+/// for. The read() methods leave `out` as it is when the field is absent. Errors: kInvalidArgument
+/// that begins with the field's name.
 class FieldReader {
  public:
-  /// Errors: kInvalidArgument when `body` is no object or has absurdly many members.
-  static Result<FieldReader> create(const Json& body);
+  /// Errors: kInvalidArgument when `body` is no object or has absurdly many members;
+  /// kUnimplemented when it asks for what the table refuses.
+  static Result<FieldReader> create(const Json& body, const FieldTable& table);
 
   Status read(std::string_view name, bool& out);
   Status read(std::string_view name, std::int32_t& out);
@@ -41,19 +43,14 @@ class FieldReader {
   /// The field's value, for those with forms of their own; null pointer when absent or null.
   const Json* find(std::string_view name);
 
-  /// Accepts a field that is absent, null or `neutral`, and answers kUnimplemented otherwise.
-  Status refuse_unless(std::string_view name, const Json& neutral);
-  /// Reads past a field that has no influence, whatever it holds.
-  void ignore(std::string_view name) { static_cast<void>(find(name)); }
-
-  /// The members that nothing has asked for.
+  /// The members that the table does not have.
   [[nodiscard]] std::vector<std::string> unknown() const;
 
  private:
-  explicit FieldReader(const Json& body) : body_(&body) {}
+  FieldReader(const Json& body, const FieldTable& table) : body_(&body), table_(&table) {}
 
   const Json* body_;
-  std::set<std::string, std::less<>> known_;
+  const FieldTable* table_;
 };
 
 /// Says that a value has the wrong kind.

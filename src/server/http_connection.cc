@@ -21,7 +21,7 @@ using boost::system::error_code;
 using std::chrono::milliseconds;
 
 /// Bytes read at once, and bytes of later requests that are read while one is answered.
-constexpr std::size_t kReadAhead = std::size_t{64} << 10;
+constexpr std::size_t kReadAhead = std::size_t{16} << 10;
 /// How long a client may go on sending after an answer that closes the connection.
 constexpr milliseconds kLinger{2000};
 
@@ -197,7 +197,9 @@ void HttpConnection::read() {
     return;
   }
   reading_ = true;
-  socket_.async_read_some(input_.prepare(kReadAhead),
+  // Not into input_ itself, which may be taken from while this waits.
+  incoming_.resize(kReadAhead);
+  socket_.async_read_some(asio::buffer(incoming_),
                           [self = shared_from_this()](error_code error, std::size_t bytes) {
                             self->reading_ = false;
                             self->on_read(error, bytes);
@@ -223,7 +225,7 @@ void HttpConnection::on_read(error_code error, std::size_t bytes) {
     read();
     return;
   }
-  input_.commit(bytes);
+  input_.commit(asio::buffer_copy(input_.prepare(bytes), asio::buffer(incoming_, bytes)));
   parse();
   read();
 }
@@ -262,6 +264,11 @@ bool HttpConnection::on_header() {
   // Where a body in a foreign coding ends is not known; what follows could be taken for a request.
   if (parser_->get().count(http::field::transfer_encoding) > 0 && !parser_->chunked()) {
     reject(501, "the only transfer encoding here is chunked");
+    return false;
+  }
+  // RFC 9112, section 3.2.
+  if (parser_->get().version() >= 11 && parser_->get().count(http::field::host) != 1) {
+    reject(400, "an HTTP/1.1 request names its host, once");
     return false;
   }
   expect_within(shared_.options.read_timeout * 10);

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "server/http_server.h"
 
@@ -99,7 +100,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   boost::asio::ip::tcp::socket socket_;
   boost::asio::steady_timer read_timer_;
   boost::asio::steady_timer write_timer_;
-  boost::beast::flat_buffer input_;
+  std::vector<char> incoming_;       // Where the socket is read to.
+  boost::beast::flat_buffer input_;  // Read and not yet taken.
   std::optional<Parser> parser_;
   std::deque<std::string> output_;
   std::size_t written_ = 0;  // of output_.front()

@@ -79,6 +79,23 @@ TEST(HttpServer, AnswersPipelinedRequestsInOrder) {
   }
 }
 
+TEST(HttpServer, WhatComesWhileEarlierRequestsAreAnsweredIsReadAsItCame) {
+  const Running running(&echo);
+  RawClient client(running.port());
+  for (int i = 0; i < 50; ++i) {
+    // The server waits for more bytes while it still has requests to take from those it read.
+    std::string requests;
+    for (const char* name : {"a", "b", "c"}) {
+      requests += "GET /" + std::to_string(i) + name + " HTTP/1.1\r\nHost: x\r\n\r\n";
+    }
+    client.send(requests);
+    for (const char* name : {"a", "b", "c"}) {
+      const std::string answer = client.read_response();
+      ASSERT_TRUE(answer.ends_with("GET /" + std::to_string(i) + name + " ")) << answer;
+    }
+  }
+}
+
 TEST(HttpServer, FinishesPipelinedRequestsOfAClientThatSendsNoMore) {
   const Running running(&echo);
   RawClient client(running.port());
@@ -161,6 +178,18 @@ TEST(HttpServer, RefusesABodyWhoseEndItCannotKnow) {
   const std::string all = client.read_to_end();
   EXPECT_TRUE(all.starts_with("HTTP/1.1 501 ")) << all;
   EXPECT_FALSE(has(all, "/hidden")) << all;
+}
+
+TEST(HttpServer, RefusesARequestWithoutOneHost) {
+  const Running running(&echo);
+  for (const char* hosts : {"", "Host: a\r\nHost: b\r\n"}) {
+    RawClient client(running.port());
+    client.send("GET /hidden HTTP/1.1\r\n" + std::string(hosts) + "\r\n");
+    EXPECT_TRUE(client.read_to_end().starts_with("HTTP/1.1 400 ")) << hosts;
+  }
+  RawClient older(running.port());
+  older.send("GET /x HTTP/1.0\r\n\r\n");
+  EXPECT_TRUE(has(older.read_to_end(), "GET /x "));
 }
 
 TEST(HttpServer, GivesUpOnAClientThatNeverEndsItsRequest) {

@@ -6,6 +6,8 @@
 #include "server/chat_answer.h"
 #include "server/chat_prompt.h"
 #include "server/error_body.h"
+#include "server/stream_pace.h"
+#include "text/tokenizer.h"
 
 namespace godwit {
 namespace {
@@ -28,6 +30,7 @@ Status read_logprobs(FieldReader& reader, std::int32_t limit, GenerationFields& 
   if (top > 0 && !answer.logprobs) {
     return invalid_argument("top_logprobs is given without logprobs", "set logprobs to true");
   }
+  answer.logprobs = answer.logprobs || !fields.sampling.logprob_token_ids.empty();
   if (answer.logprobs) {
     fields.sampling.logprobs = top;
   }
@@ -39,9 +42,6 @@ Status read_logprobs(FieldReader& reader, std::int32_t limit, GenerationFields& 
 
 /// The model may be told of tools, but nothing here reads its calls.
 Status refuse_tool_calls(FieldReader& reader) {
-  reader.ignore("parallel_tool_calls");
-  TRY(reader.refuse_unless("functions", JsonArray()));
-  TRY(reader.refuse_unless("function_call", "none"));
   const Json* tools = reader.find("tools");
   const Json* choice = reader.find("tool_choice");
   const bool has_tools = tools != nullptr && !(*tools == Json(JsonArray()));
@@ -55,7 +55,7 @@ Status refuse_tool_calls(FieldReader& reader) {
 
 Result<ChatRequest> read_chat_request(ServerContext& server, const HttpRequest& http) {
   const Json body = TRY(read_body(http));
-  FieldReader reader = TRY(FieldReader::create(body));
+  FieldReader reader = TRY(FieldReader::create(body, kChatFields));
   GenerationFields fields = TRY(read_generation_fields(reader, http, "chatcmpl-", server));
   ChatRequest out;
   TRY(read_logprobs(reader, server.engine->limits().max_logprobs, fields, out.answer));
@@ -65,6 +65,9 @@ Result<ChatRequest> read_chat_request(ServerContext& server, const HttpRequest& 
   out.answer.created = server.clock->unix_seconds();
   ChatPrompt prompt = TRY(read_chat_prompt(reader, server.model, out.answer.created));
   server.unknown_fields.report(reader.unknown());
+  if (TRY(truncate_prompt(fields, server.model, prompt.tokens))) {
+    prompt.text = server.model.tokenizer->decode(prompt.tokens, false);
+  }
   // An answer may be as long as the context allows.
   constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
   out.request = TRY(make_request(fields, prompt.tokens, kNoLimit, server.model));
@@ -73,6 +76,7 @@ Result<ChatRequest> read_chat_request(ServerContext& server, const HttpRequest& 
   }
   out.answer.role = std::move(prompt.role);
   out.answer.prompt = std::move(prompt.tokens);
+  out.answer.prompt_text = std::move(prompt.text);
   out.answer.writer = {.tokenizer = server.model.tokenizer.get(), .as_ids = fields.tokens_as_ids};
   out.answer.fields = std::move(fields);
   return out;
@@ -86,7 +90,9 @@ void handle_chat(ServerContext& server, std::shared_ptr<Exchange> exchange) {
     exchange->respond(error_response(chat.status()));
     return;
   }
-  std::unique_ptr<Answer> answer = make_chat_answer(std::move(chat->answer), *exchange);
+  const std::int32_t interval = chat->answer.fields.stream_interval;
+  std::unique_ptr<Answer> answer =
+      pace_answer(make_chat_answer(std::move(chat->answer), *exchange), interval);
   std::vector<Request> requests;
   requests.push_back(std::move(chat->request));
   run_generation(*server.engine, std::move(exchange), std::move(requests), std::move(answer));

@@ -270,11 +270,25 @@ TEST(Chat, RefusesWithTheFieldsName) {
       {R"("tools":[{"type":"function"}])", "tool_choice"},
       {R"("tool_choice":"auto")", "tool_choice"},
       {R"("response_format":{"type":"json_object"})", "response_format"},
-      {R"("bad_words":["x"])", "bad_words"},
+      {R"("bad_words":[""])", "bad_words"},
+      {R"("bad_words":7)", "bad_words"},
+      {R"("allowed_token_ids":[])", "allowed_token_ids"},
+      {R"("allowed_token_ids":[300])", "allowed_token_ids"},
+      {R"("logprob_token_ids":[-1])", "logprob_token_ids"},
+      {R"("repetition_detection":{"max_pattern_size":2})", "repetition_detection.min_count"},
+      {R"("repetition_detection":{"min_pattern_size":2})", "repetition_detection.min_pattern_size"},
+      {R"("truncate_prompt_tokens":-2)", "truncate_prompt_tokens"},
+      {R"("truncate_prompt_tokens":99,"max_tokens":2)", "truncate_prompt_tokens"},
+      {R"("truncation_side":"middle")", "truncation_side"},
+      {R"("reasoning_effort":"much")", "reasoning_effort"},
+      {R"("stream_interval":0)", "stream_interval"},
+      {R"("return_token_offsets":true)", "return_token_offsets"},
+      {R"("chat_template":"{% if %}")", "chat_template"},
       {R"("use_beam_search":true)", "use_beam_search"},
       {R"("modalities":["audio"])", "modalities"},
-      {R"("chat_template":"x")", "chat_template"},
       {R"("cache_salt":"")", "cache_salt"},
+      {R"("cache_salt":"a/b")", "cache_salt"},
+      {R"("cache_salt":"a\u0000b")", "cache_salt"},
       {R"("priority":3000000000)", "priority"},
   };
   for (const auto& [fields, param] : cases) {
@@ -357,6 +371,79 @@ TEST(Chat, AllSamplingFieldsReachTheEngine) {
   EXPECT_EQ(request.sampling.repetition_penalty, 1.1F);
   ASSERT_EQ(request.sampling.logit_bias.size(), 1U);
   EXPECT_EQ(request.sampling.logit_bias[0].first, 5);
+}
+
+TEST(Chat, WhatRulesTokensReachesTheEngine) {
+  Api api;
+  api.chat(
+      with(R"("allowed_token_ids":[9,7,9],"bad_words":["ab"," c"],"logprob_token_ids":[4],)"
+           R"("repetition_detection":{"max_pattern_size":3,"min_pattern_size":1,"min_count":4})"));
+  ASSERT_EQ(api.engine->requests.size(), 1U);
+  const SamplingParams& sampling = api.engine->requests[0].sampling;
+  ASSERT_NE(sampling.token_rules, nullptr);
+  EXPECT_EQ(sampling.token_rules->allowed, (std::vector<TokenId>{7, 9}));
+  // With a byte a token, a space before a word makes it longer, so the bare forms stand alone.
+  EXPECT_EQ(sampling.token_rules->banned, (std::vector<std::vector<TokenId>>{{'a', 'b'}, {'c'}}));
+  EXPECT_EQ(sampling.logprobs, 0) << "they are asked for";
+  EXPECT_EQ(sampling.logprob_token_ids, (std::vector<TokenId>{4}));
+  EXPECT_EQ(sampling.repetition_detection.max_pattern_size, 3);
+  EXPECT_EQ(sampling.repetition_detection.min_pattern_size, 1);
+  EXPECT_EQ(sampling.repetition_detection.min_count, 4);
+}
+
+TEST(Chat, TheRequestMayBringTemplateAndVariables) {
+  Api api;
+  api.chat(
+      with(R"("chat_template":"{{ messages[0].content }}/{{ reasoning_effort }}/{{ x }}",)"
+           R"("reasoning_effort":"high","chat_template_kwargs":{"x":1,"reasoning_effort":2})"));
+  EXPECT_EQ(api.prompt(0), "hi/high/1");
+  api.chat(R"({"chat_template":"{{ messages[0].reasoning_content }}",)"
+           R"("messages":[{"role":"assistant","content":"c","reasoning":"why"}]})");
+  EXPECT_EQ(api.prompt(1), "why");
+}
+
+TEST(Chat, ALongPromptIsCutWhereItIsAsked) {
+  Api api;
+  const auto kept = api.chat(with(R"("truncate_prompt_tokens":4,"return_prompt_text":true)"));
+  EXPECT_EQ(api.prompt(0), "ant]");
+  api.engine->play(0, 0, "x", FinishReason::kStop);
+  EXPECT_EQ(at(kept->json(), "usage.prompt_tokens"), Json(4));
+  EXPECT_EQ(at(kept->json(), "prompt_text"), Json("ant]"));
+  api.chat(with(R"("truncate_prompt_tokens":4,"truncation_side":"right")"));
+  EXPECT_EQ(api.prompt(1), "[use");
+  api.chat(R"({"truncate_prompt_tokens":-1,"max_tokens":7,"messages":[{"role":"user","content":")" +
+           std::string(200, 'y') + R"("}]})");
+  EXPECT_EQ(api.prompt(2).size(), 93U);
+  api.chat(with(R"("truncate_prompt_tokens":50)"));
+  EXPECT_EQ(api.prompt(3), "[user]hi[assistant]");
+}
+
+TEST(Chat, AnIntervalGathersTokensIntoFewerEvents) {
+  Api api;
+  const auto exchange =
+      api.chat(with(R"("stream":true,"stream_interval":3,"return_token_ids":true)"));
+  for (const char* token : {"a", "b", "c", "d", "e", "f"}) {
+    api.engine->play(0, 0, token, std::nullopt);
+  }
+  api.engine->play(0, 0, "g", FinishReason::kLength);
+  std::string texts;
+  std::size_t tokens = 0;
+  for (const Json& event : exchange->events()) {
+    const Json text = at(event, "choices.0.delta.content");
+    texts += (text.is_string() ? text.as_string() : "") + "|";
+    const Json ids = at(event, "choices.0.token_ids");
+    tokens += ids.is_array() ? ids.as_array().size() : 0;
+  }
+  EXPECT_EQ(texts, "|a|bcd|efg|");
+  EXPECT_EQ(tokens, 7U);
+}
+
+TEST(Chat, ARepetitionIsNamedAsTheReason) {
+  Api api;
+  const auto exchange = api.chat(with(R"("n":1)"));
+  api.engine->play(0, 0, "aaa", FinishReason::kRepetition);
+  EXPECT_EQ(at(exchange->json(), "choices.0.finish_reason"), Json("repetition"));
+  EXPECT_EQ(at(exchange->json(), "choices.0.stop_reason"), Json("repetition_detected"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "server/completion_answer.h"
 #include "server/error_body.h"
+#include "server/stream_pace.h"
 #include "text/tokenizer.h"
 
 namespace godwit {
@@ -31,11 +32,16 @@ Result<CompletionPrompt> read_prompt(const std::string& name, const Json& value,
                               "send token ids");
     }
     const std::string& text = value.as_string();
-    return CompletionPrompt{.ids = tokenizer->encode(text, {.add_special_tokens = add_special}),
+    CompletionPrompt prompt{.ids = tokenizer->encode(text, {.add_special_tokens = add_special}),
                             .text = text};
+    if (TRY(truncate_prompt(fields, model, prompt.ids))) {
+      prompt.text = tokenizer->decode(prompt.ids, fields.sampling.skip_special_tokens);
+    }
+    return prompt;
   }
   CompletionPrompt prompt{.ids = TRY(read_token_ids(name, value, vocab_size)), .text = {}};
-  if (fields.echo && tokenizer != nullptr) {
+  TRY(truncate_prompt(fields, model, prompt.ids));
+  if ((fields.echo || fields.return_prompt_text) && tokenizer != nullptr) {
     prompt.text = tokenizer->decode(prompt.ids, fields.sampling.skip_special_tokens);
   }
   return prompt;
@@ -78,7 +84,10 @@ Result<std::vector<CompletionPrompt>> read_prompts(FieldReader& reader, std::int
 Status read_logprobs(FieldReader& reader, std::int32_t limit, GenerationFields& fields,
                      CompletionAnswerOptions& answer) {
   TRY(reader.read("logprobs", fields.sampling.logprobs));
-  const std::optional<std::int32_t>& count = fields.sampling.logprobs;
+  std::optional<std::int32_t>& count = fields.sampling.logprobs;
+  if (!count && !fields.sampling.logprob_token_ids.empty()) {
+    count = 0;
+  }
   if (count && (*count < 0 || *count > limit)) {
     return invalid_argument("logprobs is " + std::to_string(*count),
                             "give an integer from 0 to " + std::to_string(limit));
@@ -96,13 +105,12 @@ Status read_logprobs(FieldReader& reader, std::int32_t limit, GenerationFields& 
 
 Result<CompletionRequest> read_completion_request(ServerContext& server, const HttpRequest& http) {
   const Json body = TRY(read_body(http));
-  FieldReader reader = TRY(FieldReader::create(body));
+  FieldReader reader = TRY(FieldReader::create(body, kCompletionFields));
   GenerationFields fields = TRY(read_generation_fields(reader, http, "cmpl-", server));
   const EngineLimits limits = server.engine->limits();
   CompletionRequest out;
   TRY(read_logprobs(reader, limits.max_logprobs, fields, out.answer));
   TRY(reader.read("max_tokens", fields.max_tokens));
-  TRY(reader.refuse_unless("suffix", ""));
   out.answer.prompts = TRY(read_prompts(reader, limits.vocab_size, fields, server.model));
   server.unknown_fields.report(reader.unknown());
   if (static_cast<std::int64_t>(out.answer.prompts.size()) * fields.n > kMaxOutputs) {
@@ -129,7 +137,9 @@ void handle_completions(ServerContext& server, std::shared_ptr<Exchange> exchang
     exchange->respond(error_response(request.status()));
     return;
   }
-  auto answer = make_completion_answer(std::move(request->answer), *exchange);
+  const std::int32_t interval = request->answer.fields.stream_interval;
+  auto answer =
+      pace_answer(make_completion_answer(std::move(request->answer), *exchange), interval);
   run_generation(*server.engine, std::move(exchange), std::move(request->requests),
                  std::move(answer));
 }

@@ -187,6 +187,31 @@ TEST(Completions, AnyFailureAbortsTheOtherPrompts) {
   api.engine->play(0, 0, "late", FinishReason::kAbort);
 }
 
+TEST(Completions, TellsTheTextOfWhatIsLeftOfAPrompt) {
+  Api api;
+  const auto exchange = api.complete(
+      R"({"prompt":["abcdef",[120,121,122]],"truncate_prompt_tokens":2,"return_prompt_text":true,)"
+      R"("echo":true})");
+  EXPECT_EQ(api.prompt(0), "ef");
+  api.engine->play(0, 0, "1", FinishReason::kStop);
+  api.engine->play(1, 0, "2", FinishReason::kStop);
+  EXPECT_EQ(at(exchange->json(), "choices.0.prompt_text"), Json("ef"));
+  EXPECT_EQ(at(exchange->json(), "choices.0.text"), Json("ef1"));
+  EXPECT_EQ(at(exchange->json(), "choices.1.prompt_text"), Json("yz"));
+}
+
+TEST(Completions, ChosenTokensTurnLogprobsOn) {
+  Api api;
+  api.complete(R"({"prompt":"a","logprob_token_ids":[1,2]})");
+  EXPECT_EQ(api.engine->requests.at(0).sampling.logprobs, 0);
+  std::string many = "0";
+  for (int i = 0; i < 128; ++i) {
+    many += ",0";
+  }
+  EXPECT_EQ(api.complete(R"({"prompt":"a","logprob_token_ids":[)" + many + "]}")->response.status,
+            400);
+}
+
 TEST(Completions, RefusesWithTheFieldsName) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({})", "prompt"},

@@ -30,6 +30,8 @@ void set_finish(Json& choice, const Delta& delta) {
     stop_reason = Json(*delta.stop_string);
   } else if (delta.stop_token) {
     stop_reason = Json(*delta.stop_token);
+  } else if (delta.finish_reason == FinishReason::kRepetition) {
+    stop_reason = Json("repetition_detected");
   }
   choice.set("stop_reason", std::move(stop_reason));
 }

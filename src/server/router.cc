@@ -12,6 +12,7 @@
 #include "server/models.h"
 #include "server/openai_chat.h"
 #include "server/openai_completions.h"
+#include "server/openapi.h"
 #include "server/tokenization.h"
 
 namespace godwit {
@@ -54,6 +55,10 @@ void answer_chat_page(ServerContext& /*server*/, ExchangePtr exchange) {
   exchange->respond({.content_type = "text/html; charset=utf-8", .body = std::string(chat_page())});
 }
 
+void answer_openapi(ServerContext& server, ExchangePtr exchange) {
+  exchange->respond({.body = to_json(openapi_description(server.version))});
+}
+
 void answer_models(ServerContext& server, ExchangePtr exchange) {
   exchange->respond(list_models(server.model));
 }
@@ -73,6 +78,10 @@ void answer_detokenize(ServerContext& server, ExchangePtr exchange) {
   respond(*exchange, detokenize(server, exchange->request()));
 }
 
+void answer_tokenizer_info(ServerContext& server, ExchangePtr exchange) {
+  respond(*exchange, tokenizer_info(server));
+}
+
 constexpr Route kRoutes[] = {
     {"POST", "/v1/chat/completions", false, false, &handle_chat},
     {"POST", "/v1/completions", false, false, &handle_completions},
@@ -80,6 +89,7 @@ constexpr Route kRoutes[] = {
     {"GET", kModelPrefix, true, false, &answer_model},
     {"POST", "/tokenize", false, false, &answer_tokenize},
     {"POST", "/detokenize", false, false, &answer_detokenize},
+    {"GET", "/tokenizer_info", false, false, &answer_tokenizer_info},
     {"GET", "/health", false, true, &answer_alive},
     {"GET", "/livez", false, true, &answer_alive},
     {"GET", "/readyz", false, true, &answer_ready},
@@ -87,6 +97,7 @@ constexpr Route kRoutes[] = {
     {"POST", "/ping", false, true, &answer_alive},
     {"GET", "/version", false, true, &answer_version},
     {"GET", "/metrics", false, true, &answer_metrics},
+    {"GET", "/openapi.json", false, true, &answer_openapi},
     {"GET", "/", false, true, &answer_chat_page},
 };
 

@@ -121,6 +121,16 @@ TEST(Tokenization, CountsTokensOfAPromptOrAChat) {
   EXPECT_EQ(api.ask("POST", "/tokenize", "{}")->response.status, 400);
 }
 
+TEST(Tokenization, TellsOfTheTokenizer) {
+  Api api;
+  const Json info = api.ask("GET", "/tokenizer_info")->json();
+  EXPECT_EQ(at(info, "vocab_size"), Json(257));
+  EXPECT_EQ(at(info, "model_max_length"), Json(100));
+  EXPECT_NE(info.find("eos_token"), nullptr);
+  Api without(false);
+  EXPECT_EQ(without.ask("GET", "/tokenizer_info")->response.status, 400);
+}
+
 TEST(Tokenization, DetokenizesAndRefusesForeignIds) {
   Api api;
   EXPECT_EQ(api.ask("POST", "/detokenize", R"({"tokens":[104,105]})")->response.body,

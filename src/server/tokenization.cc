@@ -1,5 +1,6 @@
 #include "server/tokenization.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,9 +21,9 @@ Status check_tokenizer(const ServedModel& model) {
   return {};
 }
 
-Result<std::vector<TokenId>> read_tokens(FieldReader& fields, const ServedModel& model,
-                                         const Clock& clock) {
-  if (fields.find("messages") != nullptr) {
+Result<std::vector<TokenId>> read_tokens(FieldReader& fields, bool is_chat,
+                                         const ServedModel& model, const Clock& clock) {
+  if (is_chat) {
     return TRY(read_chat_prompt(fields, model, clock.unix_seconds())).tokens;
   }
   if (fields.find("prompt") == nullptr) {
@@ -40,11 +41,15 @@ Result<std::vector<TokenId>> read_tokens(FieldReader& fields, const ServedModel&
 Result<HttpResponse> tokenize(ServerContext& server, const HttpRequest& http) {
   TRY(check_tokenizer(server.model));
   const Json request = TRY(read_body(http));
-  FieldReader fields = TRY(FieldReader::create(request));
+  const Json* messages = request.find("messages");
+  const bool is_chat = messages != nullptr && !messages->is_null();
+  FieldReader fields =
+      TRY(FieldReader::create(request, is_chat ? kTokenizeChatFields : kTokenizeTextFields));
   TRY(read_model(fields, server.model));
   bool with_strings = false;
   TRY(fields.read("return_token_strs", with_strings));
-  const std::vector<TokenId> tokens = TRY(read_tokens(fields, server.model, *server.clock));
+  const std::vector<TokenId> tokens =
+      TRY(read_tokens(fields, is_chat, server.model, *server.clock));
   server.unknown_fields.report(fields.unknown());
   Json body = JsonObject{{"count", static_cast<std::int64_t>(tokens.size())},
                          {"max_model_len", server.model.max_model_len},
@@ -63,7 +68,7 @@ Result<HttpResponse> tokenize(ServerContext& server, const HttpRequest& http) {
 Result<HttpResponse> detokenize(ServerContext& server, const HttpRequest& http) {
   TRY(check_tokenizer(server.model));
   const Json request = TRY(read_body(http));
-  FieldReader fields = TRY(FieldReader::create(request));
+  FieldReader fields = TRY(FieldReader::create(request, kDetokenizeFields));
   TRY(read_model(fields, server.model));
   if (fields.find("tokens") == nullptr) {
     return invalid_argument("tokens is missing", "give an array of token ids");
@@ -73,6 +78,20 @@ Result<HttpResponse> detokenize(ServerContext& server, const HttpRequest& http) 
   server.unknown_fields.report(fields.unknown());
   return HttpResponse{
       .body = to_json(JsonObject{{"prompt", server.model.tokenizer->decode(tokens, false)}})};
+}
+
+Result<HttpResponse> tokenizer_info(const ServerContext& server) {
+  TRY(check_tokenizer(server.model));
+  const Tokenizer& tokenizer = *server.model.tokenizer;
+  const auto text_of = [&](std::optional<TokenId> id) -> Json {
+    const auto text = id ? tokenizer.id_to_token(*id) : std::nullopt;
+    return text ? Json(*text) : Json();
+  };
+  return HttpResponse{.body =
+                          to_json(JsonObject{{"bos_token", text_of(tokenizer.bos_id())},
+                                             {"eos_token", text_of(tokenizer.eos_id())},
+                                             {"vocab_size", std::int64_t{tokenizer.vocab_size()}},
+                                             {"model_max_length", server.model.max_model_len}})};
 }
 
 }  // namespace godwit

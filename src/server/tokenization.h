@@ -14,4 +14,7 @@ Result<HttpResponse> tokenize(ServerContext& server, const HttpRequest& http);
 /// {"tokens"} to {"prompt"}.
 Result<HttpResponse> detokenize(ServerContext& server, const HttpRequest& http);
 
+/// GET /tokenizer_info: the special tokens, and how many ids there are.
+Result<HttpResponse> tokenizer_info(const ServerContext& server);
+
 }  // namespace godwit

@@ -21,51 +21,6 @@ char32_t code_point_before(std::string_view text, std::size_t end) {
 
 }  // namespace
 
-TokenTrie::TokenTrie() : values_(1, -1) {}
-
-void TokenTrie::add(std::string_view text, std::int32_t value) {
-  if (text.empty()) {
-    return;
-  }
-  first_bytes_[static_cast<unsigned char>(text[0])] = true;
-  std::uint32_t node = 0;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const std::uint32_t* const next = edges_.find(node, byte);
-    if (next != nullptr) {
-      node = *next;
-      continue;
-    }
-    const auto made = static_cast<std::uint32_t>(values_.size());
-    values_.push_back(-1);
-    edges_.set(node, byte, made);
-    node = made;
-  }
-  // Of two tokens with one normalised form the first is found.
-  if (values_[node] < 0) {
-    values_[node] = value;
-  }
-}
-
-std::optional<TokenTrie::Found> TokenTrie::longest_at(std::string_view text, std::size_t at) const {
-  if (!first_bytes_[static_cast<unsigned char>(text[at])]) {
-    return std::nullopt;
-  }
-  std::optional<Found> found;
-  std::uint32_t node = 0;
-  for (std::size_t i = at; i < text.size(); ++i) {
-    const std::uint32_t* const next = edges_.find(node, static_cast<unsigned char>(text[i]));
-    if (next == nullptr) {
-      break;
-    }
-    node = *next;
-    if (values_[node] >= 0) {
-      found = Found{i + 1 - at, values_[node]};
-    }
-  }
-  return found;
-}
-
 Result<AddedTokens> AddedTokens::create(std::vector<AddedToken> tokens,
                                         const Normalizer& normalizer) {
   AddedTokens result;
@@ -102,7 +57,7 @@ std::vector<AddedTokenPart> AddedTokens::split(std::string_view text, bool norma
   const auto is_space = [&](char32_t c) { return space_.contains(c); };
   std::vector<AddedTokenPart> parts;
   std::size_t done = 0;  // the text before this is in `parts`
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = 0; (at = trie.next_candidate(text, at)) < text.size();) {
     const std::optional<TokenTrie::Found> found = trie.longest_at(text, at);
     if (!found) {
       ++at;

@@ -13,8 +13,8 @@
 #include "base/status.h"
 #include "text/code_point_set.h"
 #include "text/normalizer.h"
-#include "text/pair_table.h"
 #include "text/split_pattern.h"
+#include "text/token_trie.h"
 
 namespace godwit {
 
@@ -32,23 +32,6 @@ struct AddedToken {
 struct AddedTokenPart {
   ByteRange range;
   const AddedToken* token;
-};
-
-/// Finds the longest of a set of texts at each place.
-class TokenTrie {
- public:
-  TokenTrie();
-  void add(std::string_view text, std::int32_t value);
-  struct Found {
-    std::size_t length;
-    std::int32_t value;
-  };
-  [[nodiscard]] std::optional<Found> longest_at(std::string_view text, std::size_t at) const;
-
- private:
-  std::array<bool, 256> first_bytes_{};
-  PairTable<std::uint32_t> edges_;
-  std::vector<std::int32_t> values_;  // per node, -1 for none; node 0 is the root
 };
 
 /// Immutable after creation.

@@ -1,7 +1,9 @@
 #include "text/bpe_model.h"
 
+#include <algorithm>
 #include <queue>
 
+#include "text/normalizer.h"
 #include "text/utf8.h"
 
 namespace godwit {
@@ -19,15 +21,60 @@ BpeModel::BpeModel(Vocabulary vocabulary, BpeOptions options)
     append_utf8(text, static_cast<char32_t>(c));
     character_tokens_[c] = vocabulary_.find(text).value_or(-1);
   }
+  cuts_at_spaces_ = vocabulary_.find(kMetaspace) && !options_.ignore_merges &&
+                    options_.continuing_prefix.empty() && options_.end_of_word_suffix.empty();
+  if (options_.byte_fallback) {
+    byte_tokens_ = ByteTokens(vocabulary_);
+  }
 }
 
 void BpeModel::reserve_merges(std::size_t count) {
   merges_.reserve(count);
 }
 
-void BpeModel::add_merge(TokenId left, TokenId right, TokenId merged) {
-  merges_.set(static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right),
-              {next_rank_++, merged});
+namespace {
+
+/// The first kMetaspace after `begin` that comes after another character, or npos.
+std::size_t find_word_end(std::string_view text, std::size_t begin) {
+  std::size_t at = text.find(kMetaspace, begin + 1);
+  while (at != std::string_view::npos && text.substr(begin, at - begin).ends_with(kMetaspace)) {
+    at = text.find(kMetaspace, at + 1);
+  }
+  return at;
+}
+
+}  // namespace
+
+std::size_t BpeModel::next_cut(std::string_view word, std::size_t begin) const {
+  return cuts_at_spaces_ ? std::min(find_word_end(word, begin), word.size()) : word.size();
+}
+
+void BpeModel::add_merge(TokenId left, TokenId right, TokenId merged, std::uint32_t rank) {
+  if (cuts_at_spaces_) {
+    cuts_at_spaces_ = find_word_end(*vocabulary_.token(merged), 0) == std::string_view::npos;
+  }
+  merges_.set(static_cast<std::uint32_t>(left), static_cast<std::uint32_t>(right), {rank, merged});
+}
+
+void BpeModel::add_merges_by_rank(const std::vector<std::uint32_t>& ranks) {
+  reserve_merges(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto merged = static_cast<TokenId>(i);
+    const std::optional<std::string_view> token = vocabulary_.token(merged);
+    // Splits of a text of n bytes cost n look-ups of n bytes; no real token is longer than this.
+    constexpr std::size_t kLongest = 1024;
+    if (ranks[i] == kNoRank || !token || token->empty() || token->size() > kLongest) {
+      continue;
+    }
+    for (std::size_t at = utf8_length((*token)[0]); at < token->size();
+         at += utf8_length((*token)[at])) {
+      const std::optional<TokenId> left = vocabulary_.find(token->substr(0, at));
+      const std::optional<TokenId> right = vocabulary_.find(token->substr(at));
+      if (left && right) {
+        add_merge(*left, *right, merged, ranks[i]);
+      }
+    }
+  }
 }
 
 std::optional<TokenId> BpeModel::character_token(std::string_view word, std::size_t begin,
@@ -58,6 +105,10 @@ void BpeModel::first_tokens(std::string_view word, std::vector<TokenId>& tokens)
     const std::optional<TokenId> token = character_token(word, begin, end);
     if (token) {
       tokens.push_back(*token);
+    } else if (options_.byte_fallback &&
+               byte_tokens_.append(word.substr(begin, end - begin), tokens)) {
+      begin = end;
+      continue;
     } else if (options_.unknown && !(last_unknown && options_.fuse_unknown)) {
       tokens.push_back(*options_.unknown);
     }
@@ -171,7 +222,7 @@ void BpeModel::merge_long(std::vector<TokenId>& tokens) const {
     if (merge == nullptr || merge->rank != candidate.rank) {
       continue;
     }
-    token(at) = candidate.merged;
+    token(at) = merge->merged;
     token(right) = -1;
     const std::int64_t after = link(right).next;
     link(at).next = after;

@@ -98,6 +98,12 @@ Result<ChatTemplate> ChatTemplate::create(std::string_view source, SpecialTokens
   return ChatTemplate(std::move(parsed), std::move(tool_template), std::move(tokens));
 }
 
+Result<ChatTemplate> ChatTemplate::with_source(std::string_view source) const {
+  ChatTemplate other(TRY(jinja::Template::parse(source)), std::nullopt, {});
+  other.tokens_ = tokens_;
+  return other;
+}
+
 bool ChatTemplate::mentions(std::string_view name) const {
   return template_.mentions(name) || (tool_template_ && tool_template_->mentions(name));
 }

@@ -38,6 +38,9 @@ class ChatTemplate {
   static Result<ChatTemplate> create(std::string_view source, SpecialTokens tokens,
                                      const std::optional<std::string>& tool_source = std::nullopt);
 
+  /// Another template with the same special tokens. Errors: as create().
+  [[nodiscard]] Result<ChatTemplate> with_source(std::string_view source) const;
+
   /// Renders one prompt. Errors: kInvalidArgument with what the template or the input is to blame
   /// for; jinja::describe() tells which. TemplateError is the template's own refusal.
   /// Threading: may run in several threads at once.

@@ -4,13 +4,58 @@
 
 #include <span>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "text/tokenizer.h"
 
 namespace godwit {
 
-/// One sequence's state. The tokenizer must outlive it. Constant work a byte, however long the
-/// sequence.
+/// The state for tokenizers whose tokens have bytes of their own.
+class ByteDetokenizer {
+ public:
+  ByteDetokenizer(const Tokenizer& tokenizer, std::span<const TokenId> prompt,
+                  bool skip_special_tokens);
+  std::string push(TokenId id);
+  std::string flush();
+
+ private:
+  void append(TokenId id);
+  std::string take();
+
+  const Tokenizer* tokenizer_;
+  bool skip_special_tokens_;
+  std::string held_;            // the bytes after the last text returned
+  std::size_t scanned_ = 0;     // the characters of held_ before this are known
+  bool ends_whole_ = false;     // held_ ends with a character other than U+FFFD
+  std::size_t cut_bytes_ = 0;   // at the front of held_: the start of the prompt's last character
+  std::size_t characters_ = 0;  // of held_, counting what is ill-formed as it would be decoded
+};
+
+/// The state for the others: the tokens that gave the last text, and those after them. Their text
+/// together, without as many characters as the former alone have, is what is new.
+class WindowDetokenizer {
+ public:
+  WindowDetokenizer(const Tokenizer& tokenizer, std::span<const TokenId> prompt,
+                    bool skip_special_tokens);
+  std::string push(TokenId id);
+  std::string flush();
+
+ private:
+  bool add_to_byte_run(std::string_view token);
+  std::string take(bool unfinished);
+
+  const Tokenizer* tokenizer_;
+  bool skip_special_tokens_;
+  std::vector<TokenId> window_;
+  std::size_t context_ = 0;             // so many tokens of window_ gave text that was returned
+  std::size_t context_characters_ = 0;  // of those tokens' text
+  std::string run_end_;                 // an unfinished character of byte tokens at the end
+  bool run_broken_ = false;             // the byte tokens at the end are no UTF-8 as a whole
+};
+
+/// One sequence's state. The tokenizer must outlive it. The work for all tokens together is linear
+/// in their text.
 class Detokenizer {
  public:
   /// `prompt` is what comes before the first pushed token. When it ends inside a character, the
@@ -25,16 +70,7 @@ class Detokenizer {
   std::string flush();
 
  private:
-  void append(TokenId id);
-  std::string take();
-
-  const Tokenizer* tokenizer_;
-  bool skip_special_tokens_;
-  std::string held_;            // the bytes after the last text returned
-  std::size_t scanned_ = 0;     // the characters of held_ before this are known
-  bool ends_whole_ = false;     // held_ ends with a character other than U+FFFD
-  std::size_t cut_bytes_ = 0;   // at the front of held_: the start of the prompt's last character
-  std::size_t characters_ = 0;  // of held_, counting what is ill-formed as it would be decoded
+  std::variant<ByteDetokenizer, WindowDetokenizer> state_;
 };
 
 }  // namespace godwit

@@ -88,5 +88,46 @@ TEST(Detokenizer, TakesLinearTimeWhenEverythingIsHeldBack) {
   EXPECT_EQ(detokenizer.push('a').size(), kCount * 3U + 1);
 }
 
+/// Two byte tokens, a word, a token for the space and byte fallback, decoded as Llama's are.
+Tokenizer fallback_tokenizer() {
+  const Result<Json> json = parse_json(R"({
+    "decoder": {"type": "Sequence", "decoders": [
+        {"type": "Replace", "pattern": {"String": "_"}, "content": " "}, {"type": "ByteFallback"},
+        {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+    "model": {"type": "BPE", "vocab": {"<0xC3>": 0, "<0xA9>": 1, "_a": 2, "_": 3}, "merges": []}
+  })",
+                                       "test");
+  CHECK(json.ok());
+  Result<Tokenizer> tokenizer = Tokenizer::from_json(*json, nullptr);
+  CHECK(tokenizer.ok());
+  return std::move(tokenizer).value();
+}
+
+TEST(Detokenizer, ReadsByteTokensAsAWhole) {
+  const Tokenizer tokenizer = fallback_tokenizer();
+  Detokenizer detokenizer(tokenizer, {}, true);
+  EXPECT_EQ(detokenizer.push(2), "a");
+  EXPECT_EQ(detokenizer.push(0), "");
+  EXPECT_EQ(detokenizer.push(1), "é");
+  EXPECT_EQ(detokenizer.push(3), " ");
+  EXPECT_EQ(detokenizer.push(2), " a");
+  EXPECT_EQ(detokenizer.push(0), "");
+  EXPECT_EQ(detokenizer.flush(), "\uFFFD");
+  EXPECT_EQ(detokenizer.flush(), "");
+}
+
+TEST(Detokenizer, TakesLinearTimeWhenByteTokensAreHeldBack) {
+  const Tokenizer tokenizer = fallback_tokenizer();
+  Detokenizer detokenizer(tokenizer, {}, true);
+  constexpr int kCount = 1'000'000;
+  for (int i = 0; i < kCount; ++i) {
+    ASSERT_EQ(detokenizer.push(0), "");
+  }
+  EXPECT_EQ(detokenizer.push(2).size(), kCount * 3U + 2);
+  for (int i = 0; i < kCount; ++i) {
+    ASSERT_EQ(detokenizer.push(2), " a");
+  }
+}
+
 }  // namespace
 }  // namespace godwit

@@ -1,154 +1,181 @@
 #include "text/normalizer.h"
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <utf8proc.h>
+#include <utility>
 
-#include "base/check.h"
-#include "text/hugging_face_characters.h"
+#include "text/bert_characters.h"
+#include "text/unicode_normalization.h"
 #include "text/utf8.h"
 
 namespace godwit {
 namespace {
 
-/// Decomposes each character fully.
-std::vector<utf8proc_int32_t> decompose(std::string_view text, bool compatibility) {
-  const int options = UTF8PROC_DECOMPOSE | (compatibility ? UTF8PROC_COMPAT : 0);
-  std::vector<utf8proc_int32_t> out;
-  out.reserve(text.size());
-  constexpr utf8proc_ssize_t kRoom = 32;  // the longest decomposition has 18
+std::string apply_step(const UnicodeStep& step, std::string text) {
+  return is_ascii(text) ? text : normalize_unicode(text, step.compatibility, step.compose);
+}
+
+std::string apply_step(const LowercaseStep& /*step*/, std::string text) {
+  return lower_case(text);
+}
+
+std::string apply_step(const ReplaceStep& step, const std::string& text) {
+  return replace_matches(step, text);
+}
+
+std::string apply_step(const PrependStep& step, std::string text) {
+  return text.empty() ? text : step.content + text;
+}
+
+std::string apply_step(const StripStep& step, std::string text) {
+  std::size_t begin = 0;
+  std::size_t end = 0;  // after the last character that stays
+  bool inside = !step.left;
   for (std::size_t at = 0; at < text.size();) {
-    const char32_t c = next_code_point(text, at);
-    if (c < 0x80 || newer_than_normalizer(c)) {
-      out.push_back(static_cast<utf8proc_int32_t>(c));
-      continue;
+    const std::size_t place = at;
+    const bool space = is_white_space(next_code_point(text, at));
+    if (!inside && !space) {
+      begin = place;
+      inside = true;
     }
-    const std::size_t size = out.size();
-    out.resize(size + kRoom);
-    int boundary_class = 0;
-    const utf8proc_ssize_t count =
-        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), out.data() + size, kRoom,
-                                static_cast<utf8proc_option_t>(options), &boundary_class);
-    CHECK(count >= 0 && count <= kRoom);
-    out.resize(size + static_cast<std::size_t>(count));
-  }
-  return out;
-}
-
-utf8proc_propval_t combining_class(utf8proc_int32_t c) {
-  return c < 0x300 || newer_than_normalizer(static_cast<char32_t>(c))
-             ? utf8proc_propval_t{0}
-             : utf8proc_get_property(c)->combining_class;
-}
-
-/// Puts runs of combining marks into canonical order. utf8proc's own sort takes quadratic time.
-void order_marks(std::vector<utf8proc_int32_t>& text) {
-  for (std::size_t begin = 0; begin < text.size();) {
-    if (combining_class(text[begin]) == 0) {
-      ++begin;
-      continue;
+    if (!space || !step.right) {
+      end = at;
     }
-    std::size_t end = begin + 1;
-    while (end < text.size() && combining_class(text[end]) != 0) {
-      ++end;
-    }
-    std::stable_sort(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                     text.begin() + static_cast<std::ptrdiff_t>(end),
-                     [&](utf8proc_int32_t a, utf8proc_int32_t b) {
-                       return combining_class(a) < combining_class(b);
-                     });
-    begin = end;
   }
+  return inside && end > begin ? text.substr(begin, end - begin) : std::string();
 }
 
-/// The character that two compose to, or -1.
-utf8proc_int32_t compose_pair(utf8proc_int32_t first, utf8proc_int32_t second) {
-  const auto may_compose = [](utf8proc_int32_t c) {
-    const bool hangul = (c >= 0x1100 && c < 0x1200) || (c >= 0xAC00 && c < 0xD7A4);
-    return !newer_than_normalizer(static_cast<char32_t>(c)) &&
-           (hangul || utf8proc_get_property(c)->comb_index != UINT16_MAX);
-  };
-  if (second < 0x300 || !may_compose(second) || !may_compose(first)) {
-    return -1;
-  }
-  std::array<utf8proc_int32_t, 2> pair = {first, second};
-  const utf8proc_ssize_t length = utf8proc_normalize_utf32(
-      pair.data(), 2, static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE));
-  return length == 1 ? pair[0] : -1;
-}
-
-/// Unicode's canonical composition of decomposed and ordered text.
-void compose(std::vector<utf8proc_int32_t>& text) {
-  std::size_t size = 0;
-  std::size_t starter = text.size();  // none yet
-  utf8proc_propval_t last_class = 0;
-  for (const utf8proc_int32_t c : text) {
-    const utf8proc_propval_t own_class = combining_class(c);
-    // A mark reaches its starter unless one of its own or a higher class lies between.
-    const bool reaches =
-        starter < size && (starter + 1 == size || (last_class < own_class && last_class != 0));
-    const utf8proc_int32_t composed = reaches ? compose_pair(text[starter], c) : -1;
-    if (composed >= 0) {
-      text[starter] = composed;
-      continue;
-    }
-    if (own_class == 0) {
-      starter = size;
-    }
-    last_class = own_class;
-    text[size++] = c;
-  }
-  text.resize(size);
-}
-
-std::string apply(const ComposeStep& step, std::string text) {
-  if (is_ascii(text)) {
-    return text;
-  }
-  std::vector<utf8proc_int32_t> characters = decompose(text, step.compatibility);
-  order_marks(characters);
-  compose(characters);
-  std::string out;
-  out.reserve(text.size());
-  for (const utf8proc_int32_t c : characters) {
-    append_utf8(out, static_cast<char32_t>(c));
-  }
-  return out;
-}
-
-std::string apply(const LowercaseStep& /*step*/, std::string text) {
+std::string clean(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const char32_t c = next_code_point(text, at);
-    if (c == 0x130) {
-      out.append("i\xCC\x87");  // the one character whose lower case has two
-    } else if (const std::optional<char32_t> newer = newer_lower_case(c)) {
-      append_utf8(out, *newer);
-    } else {
-      append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
+    if (is_bert_control(c)) {
+      continue;
+    }
+    append_utf8(out, is_white_space(c) ? U' ' : c);
+  }
+  return out;
+}
+
+std::string separate_ideographs(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t c = next_code_point(text, at);
+    const bool ideograph = is_bert_ideograph(c);
+    out.append(ideograph ? " " : "");
+    append_utf8(out, c);
+    out.append(ideograph ? " " : "");
+  }
+  return out;
+}
+
+std::string strip_accents(std::string_view text) {
+  const std::string decomposed = normalize_unicode(text, false, false);
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < decomposed.size();) {
+    const char32_t c = next_code_point(decomposed, at);
+    if (!is_bert_accent(c)) {
+      append_utf8(out, c);
     }
   }
   return out;
 }
 
-std::string apply(const ReplaceStep& step, std::string text) {
+std::string apply_step(const BertStep& step, std::string text) {
+  text = step.clean_text ? clean(text) : text;
+  text = step.separate_ideographs ? separate_ideographs(text) : text;
+  text = step.strip_accents && !is_ascii(text) ? strip_accents(text) : text;
+  return step.lowercase ? lower_case(text) : text;
+}
+
+std::string apply_step(const CharsmapStep& step, std::string text) {
+  constexpr std::size_t kLongestWhole = 5;  // a longer grapheme is replaced by character alone
   std::string out;
-  std::size_t done = 0;
-  for (const ByteRange& match : step.pattern.find_all(text)) {
-    out.append(text, done, match.begin - done).append(step.content);
-    done = match.end;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = at + grapheme_length(text, at);
+    const std::string_view grapheme = std::string_view(text).substr(at, end - at);
+    const auto whole =
+        grapheme.size() <= kLongestWhole ? step.rules.shortest(grapheme) : std::nullopt;
+    if (whole) {
+      // The rule may be for the grapheme's beginning; it stands for all of it nevertheless.
+      out.append(whole->replacement);
+      at = end;
+      continue;
+    }
+    while (at < end) {
+      const std::string_view character = std::string_view(text).substr(at, utf8_length(text[at]));
+      const auto rule = step.rules.shortest(character);
+      out.append(rule ? rule->replacement : character);
+      at += character.size();
+    }
   }
-  return out.append(text, done);
+  return out;
+}
+
+std::string apply_step(const SentencePieceStep& step, std::string text) {
+  const std::string_view space = step.escape_whitespaces ? kMetaspace : " ";
+  std::string out;
+  out.reserve(text.size() * 2);
+  if (step.add_dummy_prefix && !step.space_as_suffix) {
+    out.append(space);
+  }
+  bool after_space = step.remove_extra_whitespaces;
+  bool any = false;  // a text of nothing but removed spaces has no prefix either
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = std::string_view(text).substr(at);
+    const auto kept = step.kept.longest_at(text, at);
+    const auto rule = kept ? std::nullopt : step.rules.longest(rest);
+    const std::size_t length = kept ? kept->length : rule ? rule->length : utf8_length(text[at]);
+    std::string_view piece = rule ? rule->replacement : rest.substr(0, length);
+    at += length;
+    any = any || piece != " " || !step.remove_extra_whitespaces;
+    while (after_space && piece.starts_with(' ')) {
+      piece.remove_prefix(1);
+    }
+    if (piece.empty()) {
+      continue;
+    }
+    after_space = step.remove_extra_whitespaces && piece.ends_with(' ');
+    for (const char c : piece) {
+      if (c == ' ') {
+        out.append(space);
+      } else {
+        out.push_back(c);
+      }
+    }
+  }
+  if (!any) {
+    return {};
+  }
+  if (step.remove_extra_whitespaces) {
+    while (out.ends_with(space)) {
+      out.resize(out.size() - space.size());
+    }
+  }
+  if (step.add_dummy_prefix && step.space_as_suffix) {
+    out.append(space);
+  }
+  return out;
 }
 
 }  // namespace
 
+std::string replace_matches(const ReplaceStep& step, std::string_view text) {
+  std::string out;
+  std::size_t done = 0;
+  for (const ByteRange& match : step.pattern.find_all(text)) {
+    out.append(text.substr(done, match.begin - done)).append(step.content);
+    done = match.end;
+  }
+  return out.append(text.substr(done));
+}
+
 std::string Normalizer::normalize(std::string_view text) const {
   std::string result(text);
   for (const NormalizerStep& step : steps_) {
-    result = std::visit([&](const auto& s) { return apply(s, std::move(result)); }, step);
+    result = std::visit([&](const auto& s) { return apply_step(s, std::move(result)); }, step);
   }
   return result;
 }

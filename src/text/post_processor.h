@@ -1,7 +1,7 @@
 #pragma once
 // Where a tokenizer puts its own tokens around one encoded text or a pair of them.
 
-#include <variant>
+#include <optional>
 #include <vector>
 
 #include "base/ids.h"
@@ -22,5 +22,11 @@ struct PostProcessor {
   std::vector<TemplatePart> pair = {{TemplatePart::Kind::kFirst, {}, 0},
                                     {TemplatePart::Kind::kSecond, {}, 1}};
 };
+
+/// Puts tokens, where given, before and after each text.
+PostProcessor surround(std::optional<TokenId> begin, std::optional<TokenId> end);
+
+/// BERT's: [CLS] A [SEP], and with a second text B [SEP].
+PostProcessor bert_template(TokenId begin, TokenId end);
 
 }  // namespace godwit

@@ -1,6 +1,7 @@
 #include "text/pre_tokenizer.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "text/byte_level.h"
 #include "text/utf8.h"
@@ -101,6 +102,24 @@ std::vector<Part> parts_of(std::string_view text, const CharacterSplitStep& step
   return parts;
 }
 
+/// Appends the matches and what lies between them.
+void append_isolated(std::vector<ByteRange>& out, std::string_view text, const SplitStep& step,
+                     std::size_t offset) {
+  std::size_t done = 0;
+  step.pattern.for_each(text, [&](const ByteRange& match) {
+    if (match.begin > done) {
+      out.push_back({offset + done, offset + match.begin});
+    }
+    if (match.end > match.begin) {
+      out.push_back({offset + match.begin, offset + match.end});
+    }
+    done = match.end;
+  });
+  if (done < text.size()) {
+    out.push_back({offset + done, offset + text.size()});
+  }
+}
+
 template <class Step>
 Pieces apply_split(const Step& step, Pieces pieces) {
   std::vector<ByteRange> ranges;
@@ -108,8 +127,17 @@ Pieces apply_split(const Step& step, Pieces pieces) {
   for (const ByteRange& range : pieces.ranges) {
     const std::string_view piece =
         std::string_view(pieces.text).substr(range.begin, range.end - range.begin);
+    if constexpr (std::is_same_v<Step, SplitStep>) {
+      // What most tokenizers ask for needs no list of parts.
+      if (step.behavior == SplitBehavior::kIsolated) {
+        append_isolated(ranges, piece, step, range.begin);
+        continue;
+      }
+    }
     append_pieces(ranges, parts_of(piece, step, range.begin), step.behavior);
   }
+  pieces.at_beginning =
+      pieces.at_beginning && !ranges.empty() && ranges.front().begin == pieces.ranges.front().begin;
   pieces.ranges = std::move(ranges);
   return pieces;
 }
@@ -126,6 +154,7 @@ Pieces apply(const CharacterSplitStep& step, Pieces pieces) {
 template <class Rewrite>
 Pieces rewrite(const Pieces& pieces, const Rewrite& append) {
   Pieces result;
+  result.at_beginning = pieces.at_beginning;
   result.text.reserve(pieces.text.size() * 2);
   result.ranges.reserve(pieces.ranges.size());
   for (const ByteRange& range : pieces.ranges) {
@@ -145,13 +174,64 @@ Pieces apply(const ByteLevelStep& step, Pieces pieces) {
   for (const SplitStep& split : step.split) {
     pieces = apply(split, std::move(pieces));
   }
-  return rewrite(pieces, append_byte_level);
+  return step.write ? rewrite(pieces, append_byte_level) : pieces;
+}
+
+/// Cuts before each occurrence of a text.
+Pieces cut_before(std::string_view mark, Pieces pieces) {
+  std::vector<ByteRange> ranges;
+  ranges.reserve(pieces.ranges.size());
+  for (const ByteRange& range : pieces.ranges) {
+    const std::string_view piece = std::string_view(pieces.text).substr(0, range.end);
+    std::size_t begin = range.begin;
+    for (std::size_t at = begin; at < range.end;) {
+      at = std::min(piece.find(mark, at), range.end);
+      if (at > begin) {
+        ranges.push_back({begin, at});
+        begin = at;
+      }
+      at += mark.size();
+    }
+    if (begin < range.end) {
+      ranges.push_back({begin, range.end});
+    }
+  }
+  pieces.ranges = std::move(ranges);
+  return pieces;
+}
+
+Pieces apply(const MetaspaceStep& step, Pieces pieces) {
+  bool first = pieces.at_beginning;
+  pieces = rewrite(pieces, [&](std::string& out, std::string_view piece) {
+    const bool prepend = step.prepend == MetaspaceStep::Prepend::kAlways ||
+                         (step.prepend == MetaspaceStep::Prepend::kFirst && first);
+    first = false;
+    if (prepend && !piece.starts_with(' ') && !piece.starts_with(step.replacement)) {
+      out.append(step.replacement);
+    }
+    for (const char c : piece) {
+      if (c == ' ') {
+        out.append(step.replacement);
+      } else {
+        out.push_back(c);
+      }
+    }
+  });
+  return step.split ? cut_before(step.replacement, std::move(pieces)) : pieces;
 }
 
 }  // namespace
 
-Pieces PreTokenizer::split(std::string text) const {
-  Pieces pieces{std::move(text), {}};
+PreTokenizer::PreTokenizer(std::vector<PreTokenizerStep> steps) : steps_(std::move(steps)) {
+  auto* const last = steps_.empty() ? nullptr : std::get_if<ByteLevelStep>(&steps_.back());
+  if (last != nullptr) {
+    last->write = false;
+    leaves_bytes_ = true;
+  }
+}
+
+Pieces PreTokenizer::split(std::string text, bool at_beginning) const {
+  Pieces pieces{std::move(text), {}, at_beginning};
   if (!pieces.text.empty()) {
     pieces.ranges.push_back({0, pieces.text.size()});
   }

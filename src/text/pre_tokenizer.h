@@ -30,26 +30,39 @@ struct CharacterSplitStep {
 struct ByteLevelStep {
   bool add_prefix_space;
   std::vector<SplitStep> split;  ///< Empty, or GPT-2's.
+  bool write = true;             ///< Otherwise somebody else writes the pieces.
 };
-using PreTokenizerStep = std::variant<SplitStep, CharacterSplitStep, ByteLevelStep>;
+/// Writes spaces as another character, puts one before a piece that lacks it, and cuts before each.
+struct MetaspaceStep {
+  enum class Prepend { kNever, kFirst, kAlways };
+  std::string replacement;
+  Prepend prepend;  ///< kFirst: only before a piece at the beginning of the whole text.
+  bool split;
+};
+using PreTokenizerStep = std::variant<SplitStep, CharacterSplitStep, ByteLevelStep, MetaspaceStep>;
 
 /// A text and the pieces of it that count, in order.
 struct Pieces {
   std::string text;
   std::vector<ByteRange> ranges;
+  bool at_beginning = false;  ///< The first piece begins where the whole input does.
 };
 
 /// Immutable. No steps means that a text is one piece.
 class PreTokenizer {
  public:
   PreTokenizer() = default;
-  explicit PreTokenizer(std::vector<PreTokenizerStep> steps) : steps_(std::move(steps)) {}
+  explicit PreTokenizer(std::vector<PreTokenizerStep> steps);
 
-  /// Cuts well-formed text; no piece is empty.
-  [[nodiscard]] Pieces split(std::string text) const;
+  /// Whether the pieces that split() gives are bytes that append_byte_level is still to write: so
+  /// it is when that is the last step, which a word that came before need not take again.
+  [[nodiscard]] bool leaves_bytes() const { return leaves_bytes_; }
+  /// Cuts well-formed text; no piece is empty. `at_beginning`: no text or added token precedes it.
+  [[nodiscard]] Pieces split(std::string text, bool at_beginning) const;
 
  private:
   std::vector<PreTokenizerStep> steps_;
+  bool leaves_bytes_ = false;
 };
 
 }  // namespace godwit

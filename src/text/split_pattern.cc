@@ -29,6 +29,7 @@ struct SplitPattern::Compiled {
   std::unique_ptr<pcre2_code, Release> code;
   std::unique_ptr<pcre2_match_context, Release> limits;
   CharacterKinds kinds;
+  bool jit = false;
 };
 
 SplitPattern::SplitPattern(std::unique_ptr<const Compiled> compiled)
@@ -53,7 +54,7 @@ Result<SplitPattern> SplitPattern::create(std::string_view regex) {
                             "' is malformed: " + reinterpret_cast<const char*>(text.data()));
   }
   // Without the compiler for this processor pcre2_match interprets the pattern.
-  pcre2_jit_compile(compiled->code.get(), PCRE2_JIT_COMPLETE);
+  compiled->jit = pcre2_jit_compile(compiled->code.get(), PCRE2_JIT_COMPLETE) == 0;
   compiled->limits.reset(pcre2_match_context_create(nullptr));
   CHECK(compiled->limits != nullptr);
   pcre2_set_match_limit(compiled->limits.get(), kMatchLimit);
@@ -75,6 +76,13 @@ Result<SplitPattern> SplitPattern::create_literal(std::string_view text) {
 }
 
 std::vector<ByteRange> SplitPattern::find_all(std::string_view text) const {
+  std::vector<ByteRange> matches;
+  for_each(text, [&](const ByteRange& match) { matches.push_back(match); });
+  return matches;
+}
+
+void SplitPattern::for_each(std::string_view text,
+                            const std::function<void(const ByteRange&)>& visit) const {
   // One byte per character; ASCII texts are their own form.
   std::string kinds;
   const bool ascii = is_ascii(text);
@@ -88,7 +96,6 @@ std::vector<ByteRange> SplitPattern::find_all(std::string_view text) const {
   const std::unique_ptr<pcre2_match_data, Release> data(pcre2_match_data_create(1, nullptr));
   CHECK(data != nullptr);
 
-  std::vector<ByteRange> matches;
   std::size_t start = 0;  // in characters, like all that PCRE2 reports
   std::size_t last_end = ~std::size_t{0};
   std::size_t character = 0;  // a character and its place in the text, to translate offsets
@@ -103,13 +110,14 @@ std::vector<ByteRange> SplitPattern::find_all(std::string_view text) const {
     return byte;
   };
   while (start <= subject.size()) {
-    const auto match = [&](std::uint32_t options) {
-      return pcre2_match(compiled_->code.get(), reinterpret_cast<PCRE2_SPTR>(subject.data()),
-                         subject.size(), start, options, data.get(), compiled_->limits.get());
-    };
-    int result = match(0);
+    const auto* const begin_of_text = reinterpret_cast<PCRE2_SPTR>(subject.data());
+    int result = compiled_->jit
+                     ? pcre2_jit_match(compiled_->code.get(), begin_of_text, subject.size(), start,
+                                       0, data.get(), compiled_->limits.get())
+                     : PCRE2_ERROR_JIT_STACKLIMIT;
     if (result == PCRE2_ERROR_JIT_STACKLIMIT) {
-      result = match(PCRE2_NO_JIT);
+      result = pcre2_match(compiled_->code.get(), begin_of_text, subject.size(), start,
+                           PCRE2_NO_JIT, data.get(), compiled_->limits.get());
     }
     if (result < 0) {
       break;  // no match, or a limit
@@ -123,10 +131,9 @@ std::vector<ByteRange> SplitPattern::find_all(std::string_view text) const {
     }
     // \K or a lookbehind cannot occur, so a match never begins before its start.
     const std::size_t begin_byte = byte_of(begin);
-    matches.push_back({begin_byte, byte_of(end)});
+    visit({begin_byte, byte_of(end)});
     start = last_end = end;
   }
-  return matches;
 }
 
 }  // namespace godwit

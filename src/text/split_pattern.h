@@ -2,6 +2,7 @@
 // A compiled regular expression of a tokenizer, matched over whole texts.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ class SplitPattern {
   /// Finds the matches in well-formed text from left to right, none overlapping. An empty match
   /// right after another match is not one. A text on which the match limits are reached (they allow
   /// time linear in its length) counts as having no further match from there.
+  void for_each(std::string_view text, const std::function<void(const ByteRange&)>& visit) const;
   [[nodiscard]] std::vector<ByteRange> find_all(std::string_view text) const;
 
  private:

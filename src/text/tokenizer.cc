@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "text/byte_level.h"
 #include "text/tokenizer_parts.h"
 #include "text/utf8.h"
+#include "text/word_cache.h"
 
 namespace godwit {
 namespace {
@@ -29,49 +31,74 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-void Tokenizer::append_normalized(std::vector<TokenId>& out, std::string_view text,
-                                  bool split_special) const {
-  const auto append_model_text = [&](std::string_view plain) {
-    const Pieces pieces = parts_->pre_tokenizer.split(std::string(plain));
-    for (const ByteRange& range : pieces.ranges) {
-      const std::string_view piece =
-          std::string_view(pieces.text).substr(range.begin, range.end - range.begin);
-      std::visit([&](const auto& model) { model.encode(piece, out); }, parts_->model);
-    }
-  };
-  for (const AddedTokenPart& part : parts_->added_tokens.split(text, true, split_special)) {
+struct Tokenizer::Encoding {
+  std::vector<TokenId>& out;
+  bool split_special;
+  WordCache words;
+  std::string written = {};  // a word in byte characters
+};
+
+void Tokenizer::append_plain(Encoding& to, std::string_view text, bool at_beginning) const {
+  const Pieces pieces = parts_->pre_tokenizer.split(std::string(text), at_beginning);
+  const bool write = parts_->pre_tokenizer.leaves_bytes();
+  std::visit(
+      [&](const auto& model) {
+        const auto encode = [&](std::string_view word, std::vector<TokenId>& out) {
+          if (write) {
+            to.written.clear();
+            append_byte_level(to.written, word);
+            word = to.written;
+          }
+          model.encode(word, out);
+        };
+        for (const ByteRange& range : pieces.ranges) {
+          const auto piece =
+              std::string_view(pieces.text).substr(range.begin, range.end - range.begin);
+          for (std::size_t begin = 0; begin < piece.size();) {
+            const std::size_t end = model.next_cut(piece, begin);
+            to.words.append(piece.substr(begin, end - begin), to.out, encode);
+            begin = end;
+          }
+        }
+      },
+      parts_->model);
+}
+
+void Tokenizer::append_normalized(Encoding& to, std::string_view text, bool at_beginning) const {
+  for (const AddedTokenPart& part : parts_->added_tokens.split(text, true, to.split_special)) {
     if (part.token != nullptr) {
-      out.push_back(part.token->id);
+      to.out.push_back(part.token->id);
     } else {
-      append_model_text(text.substr(part.range.begin, part.range.end - part.range.begin));
+      append_plain(to, text.substr(part.range.begin, part.range.end - part.range.begin),
+                   at_beginning && part.range.begin == 0);
     }
   }
 }
 
-void Tokenizer::append_text(std::vector<TokenId>& out, std::string_view text,
-                            bool split_special) const {
+void Tokenizer::append_text(Encoding& to, std::string_view text) const {
   std::string repaired;
   if (!is_well_formed_utf8(text)) {
     append_well_formed(repaired, text);
     text = repaired;
   }
-  for (const AddedTokenPart& part : parts_->added_tokens.split(text, false, split_special)) {
+  for (const AddedTokenPart& part : parts_->added_tokens.split(text, false, to.split_special)) {
     const std::string_view piece = text.substr(part.range.begin, part.range.end - part.range.begin);
     if (part.token != nullptr) {
-      out.push_back(part.token->id);
+      to.out.push_back(part.token->id);
     } else if (parts_->normalizer.empty()) {
-      append_normalized(out, piece, split_special);
+      append_normalized(to, piece, part.range.begin == 0);
     } else {
-      append_normalized(out, parts_->normalizer.normalize(piece), split_special);
+      append_normalized(to, parts_->normalizer.normalize(piece), part.range.begin == 0);
     }
   }
 }
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   std::vector<TokenId> ids;
+  Encoding to{ids, options.split_special_tokens, WordCache(text.size())};
   for (const TemplatePart& part : parts_->post_processor.single) {
     if (part.kind == TemplatePart::Kind::kFirst) {
-      append_text(ids, text, options.split_special_tokens);
+      append_text(to, text);
     } else if (options.add_special_tokens) {
       ids.insert(ids.end(), part.tokens.begin(), part.tokens.end());
     }
@@ -82,10 +109,10 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOption
 EncodedPair Tokenizer::encode_pair(std::string_view first, std::string_view second,
                                    const EncodeOptions& options) const {
   EncodedPair result;
+  Encoding to{result.ids, options.split_special_tokens, WordCache(first.size() + second.size())};
   for (const TemplatePart& part : parts_->post_processor.pair) {
     if (part.kind != TemplatePart::Kind::kTokens) {
-      append_text(result.ids, part.kind == TemplatePart::Kind::kFirst ? first : second,
-                  options.split_special_tokens);
+      append_text(to, part.kind == TemplatePart::Kind::kFirst ? first : second);
     } else if (options.add_special_tokens) {
       result.ids.insert(result.ids.end(), part.tokens.begin(), part.tokens.end());
     }
@@ -95,9 +122,21 @@ EncodedPair Tokenizer::encode_pair(std::string_view first, std::string_view seco
 }
 
 std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_tokens) const {
+  const auto skipped = [&](TokenId id) { return skip_special_tokens && is_special(id); };
+  if (!bytewise()) {
+    std::vector<std::string> tokens;
+    tokens.reserve(ids.size());
+    for (const TokenId id : ids) {
+      const std::optional<std::string_view> token = skipped(id) ? std::nullopt : id_to_token(id);
+      if (token) {
+        tokens.emplace_back(*token);
+      }
+    }
+    return parts_->decoder.decode(std::move(tokens));
+  }
   std::string bytes;
   for (const TokenId id : ids) {
-    if (!skip_special_tokens || !is_special(id)) {
+    if (!skipped(id)) {
       append_token_bytes(bytes, id);
     }
   }
@@ -109,12 +148,22 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special_to
   return text;
 }
 
-void Tokenizer::append_token_bytes(std::string& out, TokenId id) const {
+bool Tokenizer::bytewise() const {
+  return parts_->decoder.bytewise();
+}
+
+TokenDecoder::ByteRuns Tokenizer::byte_runs() const {
+  return parts_->decoder.byte_runs();
+}
+
+std::optional<std::string_view> Tokenizer::id_to_token(TokenId id) const {
   const AddedToken* const added = parts_->added_tokens.find(id);
-  const std::optional<std::string_view> token =
-      added != nullptr ? std::string_view(added->content) : vocabulary_of(*parts_).token(id);
-  if (token) {
-    std::visit([&](const auto& decoder) { decoder.append_bytes(out, *token); }, parts_->decoder);
+  return added != nullptr ? std::string_view(added->content) : vocabulary_of(*parts_).token(id);
+}
+
+void Tokenizer::append_token_bytes(std::string& out, TokenId id) const {
+  if (const std::optional<std::string_view> token = id_to_token(id)) {
+    parts_->decoder.append_bytes(out, *token);
   }
 }
 
@@ -129,14 +178,6 @@ std::optional<TokenId> Tokenizer::token_to_id(std::string_view token) const {
     return added->id;
   }
   return vocabulary_of(*parts_).find(token);
-}
-
-std::optional<std::string> Tokenizer::id_to_token(TokenId id) const {
-  if (const AddedToken* const added = parts_->added_tokens.find(id)) {
-    return added->content;
-  }
-  const std::optional<std::string_view> token = vocabulary_of(*parts_).token(id);
-  return token ? std::optional<std::string>(*token) : std::nullopt;
 }
 
 bool Tokenizer::is_special(TokenId id) const {

@@ -12,11 +12,11 @@ const Json kAbsent;
 TokenizerField TokenizerField::operator[](std::string_view key) const {
   const Json* const member = value.find(key);
   return {member != nullptr ? *member : kAbsent,
-          path.empty() ? std::string(key) : path + "." + std::string(key)};
+          path.empty() ? std::string(key) : path + "." + std::string(key), file};
 }
 
 TokenizerField TokenizerField::element(std::size_t index) const {
-  return {value.as_array()[index], path + "[" + std::to_string(index) + "]"};
+  return {value.as_array()[index], path + "[" + std::to_string(index) + "]", file};
 }
 
 Result<bool> TokenizerField::to_bool(bool fallback) const {
@@ -68,12 +68,13 @@ Result<const JsonObject*> TokenizerField::to_object() const {
 
 Status TokenizerField::wrong(std::string_view what) const {
   return invalid_argument(
-      "tokenizer.json: " + (path.empty() ? "the root" : path) + " " + std::string(what),
+      std::string(file) + ": " + (path.empty() ? "the root" : path) + " " + std::string(what),
       "check that the file is complete and unchanged");
 }
 
 Status TokenizerField::unsupported(std::string_view what) const {
-  return unimplemented("tokenizer.json: " + path + " " + std::string(what) + " is not supported");
+  return unimplemented(std::string(file) + ": " + path + " " + std::string(what) +
+                       " is not supported");
 }
 
 Status TokenizerField::expected(std::string_view kind) const {

@@ -1,6 +1,6 @@
 #pragma once
-// Reads the fields of tokenizer.json: each reader checks the kind and names the field in its error.
-// A field's name is the path from the file's root, such as "model.merges[3]".
+// Reads the fields of tokenizer.json and tekken.json: each reader checks the kind and names the
+// field in its error. A field's name is the path from the file's root, such as "model.merges[3]".
 
 #include <string>
 #include <string_view>
@@ -15,6 +15,7 @@ namespace godwit {
 struct TokenizerField {
   const Json& value;
   std::string path;
+  std::string_view file = "tokenizer.json";  ///< For errors.
 
   /// A member; a null value when there is none.
   [[nodiscard]] TokenizerField operator[](std::string_view key) const;
@@ -28,7 +29,7 @@ struct TokenizerField {
   [[nodiscard]] Result<const JsonArray*> to_array() const;
   [[nodiscard]] Result<const JsonObject*> to_object() const;
 
-  /// "tokenizer.json: <path> <what>".
+  /// "<file>: <path> <what>".
   [[nodiscard]] Status wrong(std::string_view what) const;
   [[nodiscard]] Status unsupported(std::string_view what) const;
   /// wrong(), saying what was expected and what is there.

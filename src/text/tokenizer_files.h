@@ -8,9 +8,11 @@
 
 namespace godwit {
 
-/// Reads a folder with tokenizer.json and, optionally, tokenizer_config.json, or one tokenizer.json
-/// (of any name), beside which tokenizer_config.json may lie.
-/// Errors: kNotFound, and those of Tokenizer::from_json.
+/// Reads the tokenizer of a folder: the first there is of tokenizer.json, tekken.json,
+/// tokenizer.model, tiktoken.model and vocab.txt; or one such file of any name, told by its ending
+/// and content. tokenizer_config.json may lie beside it. What a configuration says of a tokenizer's
+/// class plays no part.
+/// Errors: kNotFound, naming what was looked for, and those of Tokenizer's readers.
 Result<Tokenizer> load_tokenizer(const std::filesystem::path& path);
 
 }  // namespace godwit

@@ -1,4 +1,5 @@
-// Tokenizer::from_gguf: byte-level BPE vocabularies. A GGUF file has no pipeline; it names the
+// Tokenizer::from_gguf, and its byte-level BPE vocabularies (the others are in
+// tokenizer_gguf_kinds.cc). A GGUF file has no pipeline; it names the
 // split rule (tokenizer.ggml.pre), and the table here says which steps that is in tokenizer.json's
 // terms.
 
@@ -8,7 +9,9 @@
 
 #include "text/byte_level.h"
 #include "text/hugging_face_characters.h"
+#include "text/split_rules.h"
 #include "text/tokenizer.h"
+#include "text/tokenizer_gguf_kinds.h"
 #include "text/tokenizer_parts.h"
 
 namespace godwit {
@@ -16,26 +19,6 @@ namespace {
 
 /// How digits are split off before GPT-2's pattern, or which patterns take its place.
 enum class Rule { kGpt2, kDigitsThenGpt2, kFalcon, kPatterns };
-
-constexpr std::string_view kCl100kPattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
-    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kQwen2Pattern =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
-    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kO200kPattern =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
-    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
-    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kTekkenPattern =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
-    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
-    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kDeepseekV3Pattern =
-    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
-    R"(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 struct PreRow {
   std::string_view name;
@@ -50,6 +33,9 @@ constexpr std::array kRows = {
     PreRow{"gpt-2", Rule::kGpt2, {}, false, false, false},
     PreRow{"phi-2", Rule::kGpt2, {}, false, false, false},
     PreRow{"starcoder", Rule::kDigitsThenGpt2, {}, false, false, false},
+    PreRow{"refact", Rule::kDigitsThenGpt2, {}, false, false, false},
+    PreRow{"command-r", Rule::kDigitsThenGpt2, {}, true, false, true},
+    PreRow{"mpt", Rule::kGpt2, {}, true, false, false},
     PreRow{"smollm", Rule::kDigitsThenGpt2, {}, false, false, false},
     PreRow{"falcon", Rule::kFalcon, {}, false, false, false},
     PreRow{"llama-bpe", Rule::kPatterns, {kCl100kPattern}, false, true, true},
@@ -111,20 +97,8 @@ Result<PreTokenizer> make_pre_tokenizer(const PreRow& row) {
   return PreTokenizer(std::move(steps));
 }
 
-Status bad_field(std::string_view key, std::string_view what) {
-  return invalid_argument("GGUF: tokenizer.ggml." + std::string(key) + " " + std::string(what),
-                          "check that the file is complete and unchanged");
-}
-
 Result<Vocabulary> make_vocabulary(const GgufVocabulary& gguf) {
-  if (gguf.tokens.empty() || gguf.tokens.size() > static_cast<std::size_t>(kMaxVocabularySize)) {
-    return bad_field("tokens", "has " + std::to_string(gguf.tokens.size()) + " entries");
-  }
-  if (!gguf.token_types.empty() && gguf.token_types.size() != gguf.tokens.size()) {
-    return bad_field("token_type", "has " + std::to_string(gguf.token_types.size()) +
-                                       " entries for " + std::to_string(gguf.tokens.size()) +
-                                       " tokens");
-  }
+  TRY(check_gguf_sizes(gguf));
   std::size_t total_bytes = 0;
   for (const std::string_view token : gguf.tokens) {
     total_bytes += token.size();
@@ -133,7 +107,7 @@ Result<Vocabulary> make_vocabulary(const GgufVocabulary& gguf) {
   vocabulary.reserve(gguf.tokens.size(), total_bytes);
   for (std::size_t i = 0; i < gguf.tokens.size(); ++i) {
     if (vocabulary.add(gguf.tokens[i], static_cast<TokenId>(i)) != Vocabulary::Added::kYes) {
-      return bad_field("tokens", "has '" + std::string(gguf.tokens[i]) + "' twice");
+      return bad_gguf_field("tokens", "has '" + std::string(gguf.tokens[i]) + "' twice");
     }
   }
   return vocabulary;
@@ -148,7 +122,7 @@ Status add_merges(const GgufVocabulary& gguf, BpeModel& model) {
     // No byte-level token has a space; the search starts at 1 so that neither half is empty.
     const std::size_t space = merge.find(' ', 1);
     if (space == std::string_view::npos) {
-      return bad_field(place(), "must be two tokens");
+      return bad_gguf_field(place(), "must be two tokens");
     }
     const std::optional<TokenId> left = model.vocabulary().find(merge.substr(0, space));
     const std::optional<TokenId> right = model.vocabulary().find(merge.substr(space + 1));
@@ -156,10 +130,10 @@ Status add_merges(const GgufVocabulary& gguf, BpeModel& model) {
     merged_text += merge.substr(space + 1);
     const std::optional<TokenId> merged = model.vocabulary().find(merged_text);
     if (!left || !right || !merged) {
-      return bad_field(place(), "joins '" + std::string(merge) +
-                                    "', for which tokenizer.ggml.tokens lacks a token");
+      return bad_gguf_field(place(), "joins '" + std::string(merge) +
+                                         "', for which tokenizer.ggml.tokens lacks a token");
     }
-    model.add_merge(*left, *right, *merged);
+    model.add_merge(*left, *right, *merged, static_cast<std::uint32_t>(i));
   }
   return {};
 }
@@ -179,49 +153,29 @@ Result<AddedTokens> make_added_tokens(const GgufVocabulary& gguf) {
   return AddedTokens::create(std::move(added), Normalizer());
 }
 
-Result<std::optional<TokenId>> checked_id(const std::optional<std::int64_t>& id,
-                                          std::string_view key, const GgufVocabulary& gguf) {
-  if (!id) {
-    return std::optional<TokenId>();
-  }
-  if (*id < 0 || *id >= static_cast<std::int64_t>(gguf.tokens.size())) {
-    return bad_field(key, "is " + std::to_string(*id) + ", which is no token");
-  }
-  return std::optional(static_cast<TokenId>(*id));
-}
-
 /// Puts the beginning and end tokens around a text, as far as the file wants them.
 Result<PostProcessor> make_post_processor(const GgufVocabulary& gguf, bool add_bos,
                                           const std::optional<TokenId>& bos,
                                           const std::optional<TokenId>& eos) {
   const bool add_eos = gguf.add_eos.value_or(false);
   if (add_bos && !bos) {
-    return bad_field("add_bos_token", "is set, and tokenizer.ggml.bos_token_id is missing");
+    return bad_gguf_field("add_bos_token", "is set, and tokenizer.ggml.bos_token_id is missing");
   }
   if (add_eos && !eos) {
-    return bad_field("add_eos_token", "is set, and tokenizer.ggml.eos_token_id is missing");
+    return bad_gguf_field("add_eos_token", "is set, and tokenizer.ggml.eos_token_id is missing");
   }
-  PostProcessor result;
-  const auto surround = [&](std::vector<TemplatePart>& parts, std::size_t at,
-                            std::int32_t type_id) {
-    const auto place = parts.begin() + static_cast<std::ptrdiff_t>(at);
-    if (add_eos) {
-      parts.insert(place + 1, {TemplatePart::Kind::kTokens, {*eos}, type_id});
-    }
-    if (add_bos) {
-      parts.insert(parts.begin() + static_cast<std::ptrdiff_t>(at),
-                   {TemplatePart::Kind::kTokens, {*bos}, type_id});
-    }
-  };
-  surround(result.single, 0, 0);
-  surround(result.pair, 1, 1);
-  surround(result.pair, 0, 0);
-  return result;
+  return surround(add_bos ? bos : std::nullopt, add_eos ? eos : std::nullopt);
 }
 
 }  // namespace
 
 Result<Tokenizer> Tokenizer::from_gguf(const GgufVocabulary& gguf) {
+  if (gguf.model == "llama" || gguf.model == "t5") {
+    return sentencepiece_from_gguf(gguf, gguf.model == "t5");
+  }
+  if (gguf.model == "bert") {
+    return bert_from_gguf(gguf);
+  }
   if (gguf.model != "gpt2") {
     return unimplemented("GGUF: tokenizer.ggml.model '" + gguf.model + "' is not supported");
   }
@@ -239,13 +193,13 @@ Result<Tokenizer> Tokenizer::from_gguf(const GgufVocabulary& gguf) {
   BpeModel model(TRY(make_vocabulary(gguf)), std::move(options));
   TRY(add_merges(gguf, model));
   AddedTokens added_tokens = TRY(make_added_tokens(gguf));
-  const std::optional<TokenId> bos = TRY(checked_id(gguf.bos_id, "bos_token_id", gguf));
-  const std::optional<TokenId> eos = TRY(checked_id(gguf.eos_id, "eos_token_id", gguf));
+  const std::optional<TokenId> bos = TRY(checked_gguf_id(gguf.bos_id, "bos_token_id", gguf));
+  const std::optional<TokenId> eos = TRY(checked_gguf_id(gguf.eos_id, "eos_token_id", gguf));
   PostProcessor post_processor =
       TRY(make_post_processor(gguf, gguf.add_bos.value_or(row->add_bos && bos), bos, eos));
   std::vector<NormalizerStep> normalizer;
   if (row->compose) {
-    normalizer.emplace_back(ComposeStep{false});
+    normalizer.emplace_back(UnicodeStep{false, true});
   }
   return Tokenizer(std::make_unique<const TokenizerParts>(TokenizerParts{
       .added_tokens = std::move(added_tokens),
@@ -253,7 +207,7 @@ Result<Tokenizer> Tokenizer::from_gguf(const GgufVocabulary& gguf) {
       .pre_tokenizer = std::move(pre_tokenizer),
       .model = std::move(model),
       .post_processor = std::move(post_processor),
-      .decoder = ByteLevelDecoder(),
+      .decoder = TokenDecoder(ByteLevelDecoder()),
       .bos_id = bos,
       .eos_id = eos,
   }));

@@ -71,6 +71,12 @@ void read_value(MetadataReader& reader, std::string_view key, GgufVocabulary& ou
       out.bos_id = reader.number<std::uint32_t>();
     } else if (key == "tokenizer.ggml.eos_token_id") {
       out.eos_id = reader.number<std::uint32_t>();
+    } else if (key == "tokenizer.ggml.unknown_token_id") {
+      out.unknown_id = reader.number<std::uint32_t>();
+    } else if (key == "tokenizer.ggml.cls_token_id") {
+      out.cls_id = reader.number<std::uint32_t>();
+    } else if (key == "tokenizer.ggml.seperator_token_id") {
+      out.separator_id = reader.number<std::uint32_t>();
     } else if (key == "tokenizer.ggml.add_bos_token") {
       out.add_bos = reader.number<std::uint8_t>() != 0;
     } else {
@@ -88,6 +94,8 @@ void read_value(MetadataReader& reader, std::string_view key, GgufVocabulary& ou
       } else if (key == "tokenizer.ggml.merges") {
         out.merges.push_back(value);
       }
+    } else if (key == "tokenizer.ggml.scores") {
+      out.scores.push_back(reader.number<float>());
     } else if (key == "tokenizer.ggml.token_type") {
       out.token_types.push_back(reader.number<std::int32_t>());
     } else {
@@ -229,7 +237,8 @@ TEST_P(GgufVocabularyFile, MatchesHuggingFace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, GgufVocabularyFile,
-                         testing::Values("gpt-2", "starcoder", "deepseek-coder"));
+                         testing::Values("gpt-2", "starcoder", "deepseek-coder", "llama-spm",
+                                         "bert-bge"));
 
 /// A value of tokenizer.ggml.pre, the tokenizer it belongs to, and llama.cpp's vectors if any.
 struct PreCase {
@@ -275,6 +284,62 @@ INSTANTIATE_TEST_SUITE_P(
                     PreCase{"deepseek-v3", "deepseek-v3", ""}),
     pre_name);
 
+// The whole corpus through llama.cpp's Llama 2 vocabulary: Hugging Face's ids for the same model.
+TEST(GgufSentencePiece, MatchesTheTokenizerJsonOfTheModel) {
+  const auto shared = test::shared_fixtures();
+  if (!shared) {
+    GTEST_SKIP() << "needs ../shared/fixtures";
+  }
+  const OwnedVocabulary owned =
+      read_gguf(*shared / "tokenizers/_ggml_vocab/ggml-vocab-llama-spm.gguf.gz");
+  const Result<Tokenizer> tokenizer = Tokenizer::from_gguf(owned.vocabulary);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+  check_golden(*tokenizer, *shared / "tokenizers", "llama2");
+  EXPECT_EQ(tokenizer->encode("a"), (std::vector<TokenId>{1, 263}));
+}
+
+TEST(GgufBert, MatchesTheTokenizerJsonOfTheModel) {
+  const auto shared = test::shared_fixtures();
+  if (!shared) {
+    GTEST_SKIP() << "needs ../shared/fixtures";
+  }
+  const OwnedVocabulary owned =
+      read_gguf(*shared / "tokenizers/_ggml_vocab/ggml-vocab-bert-bge.gguf.gz");
+  const Result<Tokenizer> tokenizer = Tokenizer::from_gguf(owned.vocabulary);
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+  check_golden(*tokenizer, *shared / "tokenizers", "bert-base-uncased");
+}
+
+// llama.cpp has no vocabulary file for these; what a run of digits becomes tells the rule.
+TEST(GgufPreOfDigits, SplitsThemAsTheModelDoes) {
+  const auto shared = test::shared_fixtures();
+  if (!shared) {
+    GTEST_SKIP() << "needs ../shared/fixtures";
+  }
+  const std::filesystem::path folder = *shared / "tokenizers" / "_ggml_vocab";
+  const std::vector<std::string> texts =
+      split_on(test::read_text(folder / "tests.inp"), "\n__ggml_vocab_test__\n");
+  for (const std::string pre : {"refact", "command-r"}) {
+    const OwnedVocabulary owned =
+        convert(*shared / "tokenizers" / "starcoder" / "tokenizer.json.gz", pre);
+    const Result<Tokenizer> tokenizer = Tokenizer::from_gguf(owned.vocabulary);
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+    const std::vector<std::string> lines =
+        split_on(test::read_text(folder / ("ggml-vocab-" + pre + ".out")), "\n");
+    int compared = 0;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (texts[i].empty() || texts[i].find_first_not_of('3') != std::string::npos) {
+        continue;
+      }
+      const auto expected = std::count(lines[i].begin(), lines[i].end(), ' ');
+      const std::vector<TokenId> ids = tokenizer->encode(texts[i], {.add_special_tokens = false});
+      EXPECT_EQ(ids.size(), static_cast<std::size_t>(expected)) << pre << ": " << texts[i];
+      ++compared;
+    }
+    EXPECT_GE(compared, 9);
+  }
+}
+
 GgufVocabulary small() {
   GgufVocabulary vocabulary;
   vocabulary.model = "gpt2";
@@ -305,8 +370,14 @@ TEST(GgufVocabulary, AddsBeginningAndEnd) {
 
 TEST(GgufVocabulary, NamesWhatIsWrong) {
   GgufVocabulary vocabulary = small();
+  vocabulary.model = "runes";
+  EXPECT_NE(error_of(vocabulary).find("tokenizer.ggml.model 'runes'"), std::string::npos);
+  vocabulary.model = "llama";
+  EXPECT_NE(error_of(vocabulary).find("tokenizer.ggml.scores has 0 entries"), std::string::npos);
+  vocabulary.scores = {0, 0, 0, 0};
+  EXPECT_NE(error_of(vocabulary).find("no unknown piece"), std::string::npos);
   vocabulary.model = "bert";
-  EXPECT_NE(error_of(vocabulary).find("tokenizer.ggml.model 'bert'"), std::string::npos);
+  EXPECT_NE(error_of(vocabulary).find("unknown_token_id is missing"), std::string::npos);
   vocabulary = small();
   vocabulary.pre = "moonstone";
   EXPECT_NE(error_of(vocabulary).find("tokenizer.ggml.pre 'moonstone'"), std::string::npos);

@@ -1,194 +1,18 @@
-// Every golden row of the byte-level tokenizers, made by Hugging Face's code: over
+// Every golden row of the tokenizers that have a tokenizer.json, made by Hugging Face's code: over
 // ../shared/fixtures where it is there, and over the copies in tests/data.
 
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/json.h"
 #include "support/fixtures.h"
-#include "text/detokenizer.h"
+#include "text/testing/golden_rows.h"
 #include "text/tokenizer.h"
 
 namespace godwit {
 namespace {
-
-std::vector<TokenId> ids_of(const Json& row, std::string_view key) {
-  std::vector<TokenId> ids;
-  for (const Json& id : row.find(key)->as_array()) {
-    // Ids beyond 32 bits become one that is as much out of range.
-    ids.push_back(static_cast<TokenId>(std::min<std::int64_t>(*id.to_int64(), 0x7FFFFFFF)));
-  }
-  return ids;
-}
-
-std::string text_of(const Json& row, std::string_view key) {
-  return row.find(key)->as_string();
-}
-
-/// The bytes of a base64 text.
-std::string decode_base64(std::string_view text) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    if (c == '=') {
-      break;
-    }
-    bits = (bits << 6) | static_cast<std::uint32_t>(kDigits.find(c));
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      bytes.push_back(static_cast<char>((bits >> count) & 0xFF));
-    }
-  }
-  return bytes;
-}
-
-std::string show(const std::vector<TokenId>& ids) {
-  std::string text;
-  for (const TokenId id : ids) {
-    text += std::to_string(id) + " ";
-  }
-  return text;
-}
-
-/// Counts the rows that pass and reports the first few that do not.
-class Score {
- public:
-  void add(const std::string& kind, const std::string& failure) {
-    Count& count = counts_[kind];
-    ++count.total;
-    if (failure.empty()) {
-      ++count.passed;
-    } else if (++reported_ <= 8) {
-      ADD_FAILURE() << kind << ": " << failure;
-    }
-  }
-  void print(const std::string& name) const {
-    std::string line = name + ":";
-    for (const auto& [kind, count] : counts_) {
-      line += " " + kind + " " + std::to_string(count.passed) + "/" + std::to_string(count.total);
-      EXPECT_EQ(count.passed, count.total) << kind;
-    }
-    std::printf("  %s\n", line.c_str());
-  }
-
- private:
-  struct Count {
-    int passed = 0;
-    int total = 0;
-  };
-  std::map<std::string, Count> counts_;
-  int reported_ = 0;
-};
-
-std::string compare(const std::string& what, const std::vector<TokenId>& got,
-                    const std::vector<TokenId>& expected) {
-  return got == expected ? "" : what + ": " + show(got) + "expected " + show(expected);
-}
-
-std::string compare(const std::string& what, const std::string& got, const std::string& expected) {
-  return got == expected ? "" : what + ": '" + got + "' expected '" + expected + "'";
-}
-
-std::string check_text(const Tokenizer& tokenizer, const Json& row, const std::string& text) {
-  const std::vector<TokenId> ids = tokenizer.encode(text, {.add_special_tokens = false});
-  const std::vector<TokenId> with_special = tokenizer.encode(text);
-  std::string failure = compare("ids of '" + text + "'", ids, ids_of(row, "ids"));
-  failure += compare("dec", tokenizer.decode(ids, false), text_of(row, "dec"));
-  const bool differs = row.find("ids_special") != nullptr;
-  failure += compare("ids_special", with_special, ids_of(row, differs ? "ids_special" : "ids"));
-  failure += compare("dec_special", tokenizer.decode(with_special, false),
-                     text_of(row, differs ? "dec_special" : "dec"));
-  failure += compare("dec_skip", tokenizer.decode(with_special, true), text_of(row, "dec_skip"));
-  if (row.find("ids_split") != nullptr) {
-    failure +=
-        compare("ids_split of '" + text + "'",
-                tokenizer.encode(text, {.add_special_tokens = false, .split_special_tokens = true}),
-                ids_of(row, "ids_split"));
-  }
-  return failure;
-}
-
-std::string check_stream(const Tokenizer& tokenizer, const Json& row) {
-  const std::vector<TokenId> prompt = ids_of(row, "prompt");
-  const std::vector<TokenId> ids = ids_of(row, "ids");
-  const JsonArray& hf = row.find("hf")->as_array();
-  const JsonArray& vllm = row.find("vllm")->as_array();
-  bool use_vllm = row.find("prompt_cut") != nullptr;
-  for (const Json& step : hf) {
-    use_vllm = use_vllm || step.is_object();
-  }
-  Detokenizer detokenizer(tokenizer, prompt, row.find("skip")->as_bool());
-  std::string failure;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const Json& step = use_vllm ? vllm[i] : hf[i];
-    failure += compare("step " + std::to_string(i) + " of " + to_json(row),
-                       detokenizer.push(ids[i]), step.is_null() ? std::string() : step.as_string());
-  }
-  return failure;
-}
-
-std::string check_row(const Tokenizer& tokenizer, const Json& row, const std::string& kind,
-                      const std::map<std::string, std::string>& corpus) {
-  if (kind == "enc") {
-    return check_text(tokenizer, row, corpus.at(text_of(row, "id")));
-  }
-  if (kind == "added") {
-    return check_text(tokenizer, row, text_of(row, "text"));
-  }
-  if (kind == "dec") {
-    const std::vector<TokenId> ids = ids_of(row, "ids");
-    return compare("dec " + show(ids), tokenizer.decode(ids, false), text_of(row, "dec")) +
-           compare("dec_skip " + show(ids), tokenizer.decode(ids, true), text_of(row, "dec_skip"));
-  }
-  if (kind == "stream") {
-    return check_stream(tokenizer, row);
-  }
-  if (kind == "pair") {
-    const EncodedPair pair = tokenizer.encode_pair(text_of(row, "a"), text_of(row, "b"));
-    return compare("pair", pair.ids, ids_of(row, "ids")) +
-           compare("type_ids", pair.type_ids, ids_of(row, "type_ids"));
-  }
-  if (kind == "chat") {
-    return compare("chat", tokenizer.encode(text_of(row, "text"), {.add_special_tokens = false}),
-                   ids_of(row, "ids"));
-  }
-  if (kind == "vocab") {
-    const std::vector<TokenId> ids = ids_of(row, "ids");
-    const JsonArray& tokens = row.find("toks")->as_array();
-    std::string failure;
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (tokens[i].is_null()) {
-        failure += tokenizer.id_to_token(ids[i]) ? "vocab: id without token has one" : "";
-        continue;
-      }
-      failure +=
-          compare("vocab", tokenizer.id_to_token(ids[i]).value_or("(none)"), tokens[i].as_string());
-      failure += tokenizer.token_to_id(tokens[i].as_string()) == ids[i] ? "" : "vocab id";
-    }
-    return failure;
-  }
-  return "unknown kind of row";
-}
-
-/// The corpus by id; rows of ill-formed bytes are those bytes.
-std::map<std::string, std::string> read_corpus(const std::filesystem::path& folder) {
-  std::map<std::string, std::string> corpus;
-  for (const Json& row : test::read_json_lines(folder / "corpus.jsonl.gz")) {
-    const Json* const bytes = row.find("b64");
-    corpus[text_of(row, "id")] =
-        bytes != nullptr ? decode_base64(bytes->as_string()) : text_of(row, "text");
-  }
-  return corpus;
-}
 
 void run(const std::filesystem::path& folder, const std::string& name) {
   const Result<Json> json =
@@ -196,13 +20,7 @@ void run(const std::filesystem::path& folder, const std::string& name) {
   ASSERT_TRUE(json.ok()) << json.status().message();
   const Result<Tokenizer> tokenizer = Tokenizer::from_json(*json, nullptr);
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
-  const std::map<std::string, std::string> corpus = read_corpus(folder);
-  Score score;
-  for (const Json& row : test::read_json_lines(folder / name / "golden.jsonl.gz")) {
-    const std::string kind = text_of(row, "k");
-    score.add(kind, check_row(*tokenizer, row, kind, corpus));
-  }
-  score.print(name);
+  test::check_golden(*tokenizer, folder, name, "golden.jsonl.gz");
 }
 
 class SharedTokenizerGolden : public testing::TestWithParam<std::string> {};
@@ -215,20 +33,21 @@ TEST_P(SharedTokenizerGolden, EveryRow) {
   run(*shared / "tokenizers", GetParam());
 }
 
-std::string test_name(const testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  for (char& c : name) {
-    c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  }
-  return name;
-}
-
 INSTANTIATE_TEST_SUITE_P(ByteLevel, SharedTokenizerGolden,
                          testing::Values("gpt2", "phi-2", "roberta-base", "starcoder", "falcon",
                                          "deepseek-coder", "deepseek-v3", "llama3.1", "cl100k",
                                          "qwen3", "gpt-oss", "mistral-nemo-tekken", "claude-nfkc",
                                          "clip"),
-                         test_name);
+                         test::file_test_name);
+INSTANTIATE_TEST_SUITE_P(ByteFallback, SharedTokenizerGolden,
+                         testing::Values("llama2", "mistral-v0.1", "mistral-v0.3", "phi-3-mini",
+                                         "gemma3", "chatglm3"),
+                         test::file_test_name);
+INSTANTIATE_TEST_SUITE_P(Unigram, SharedTokenizerGolden, testing::Values("t5-small", "marian-nmt"),
+                         test::file_test_name);
+INSTANTIATE_TEST_SUITE_P(WordPiece, SharedTokenizerGolden,
+                         testing::Values("bert-base-uncased", "bert-base-cased"),
+                         test::file_test_name);
 
 class TreeTokenizerGolden : public testing::TestWithParam<std::string> {};
 
@@ -236,9 +55,11 @@ TEST_P(TreeTokenizerGolden, EveryRow) {
   run(test::test_data() / "tokenizers", GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(ByteLevel, TreeTokenizerGolden,
-                         testing::Values("gpt2", "starcoder", "falcon", "deepseek-coder", "qwen3"),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(Kinds, TreeTokenizerGolden,
+                         testing::Values("gpt2", "starcoder", "falcon", "deepseek-coder", "qwen3",
+                                         "llama2", "mistral-v0.3", "chatglm3", "t5-small",
+                                         "bert-base-uncased"),
+                         test::file_test_name);
 
 }  // namespace
 }  // namespace godwit

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "text/base64.h"
 #include "text/byte_level.h"
 #include "text/hugging_face_characters.h"
 
@@ -70,9 +71,18 @@ Status for_each_component(const TokenizerField& field, std::string_view members_
   return {};
 }
 
+Result<Charsmap> read_charsmap(const TokenizerField& field) {
+  const std::optional<std::string> bytes = decode_base64(TRY(field.to_string()));
+  if (!bytes) {
+    return field.wrong("is no base64");
+  }
+  Result<Charsmap> map = Charsmap::create(*bytes);
+  return map.ok() ? std::move(map) : Result<Charsmap>(at_field(field, map.status()));
+}
+
 Result<NormalizerStep> read_normalizer_step(const TokenizerField& field, std::string_view type) {
-  if (type == "NFC" || type == "NFKC") {
-    return NormalizerStep(ComposeStep{type == "NFKC"});
+  if (type == "NFC" || type == "NFKC" || type == "NFD" || type == "NFKD") {
+    return NormalizerStep(UnicodeStep{type.size() == 4, type.back() == 'C'});
   }
   if (type == "Lowercase") {
     return NormalizerStep(LowercaseStep());
@@ -81,7 +91,52 @@ Result<NormalizerStep> read_normalizer_step(const TokenizerField& field, std::st
     SplitPattern pattern = TRY(read_pattern(field["pattern"]));
     return NormalizerStep(ReplaceStep{std::move(pattern), TRY(field["content"].to_string())});
   }
+  if (type == "Prepend") {
+    return NormalizerStep(PrependStep{TRY(field["prepend"].to_string())});
+  }
+  if (type == "Strip") {
+    const bool left = TRY(field["strip_left"].to_bool(true));
+    return NormalizerStep(StripStep{left, TRY(field["strip_right"].to_bool(true))});
+  }
+  if (type == "BertNormalizer") {
+    BertStep step{};
+    step.clean_text = TRY(field["clean_text"].to_bool(true));
+    step.separate_ideographs = TRY(field["handle_chinese_chars"].to_bool(true));
+    step.lowercase = TRY(field["lowercase"].to_bool(true));
+    step.strip_accents = TRY(field["strip_accents"].to_bool(step.lowercase));
+    return NormalizerStep(step);
+  }
+  if (type == "Precompiled") {
+    return NormalizerStep(CharsmapStep{TRY(read_charsmap(field["precompiled_charsmap"]))});
+  }
   return field["type"].unsupported("'" + std::string(type) + "'");
+}
+
+/// What Metaspace as pre-tokenizer and as decoder have in common.
+struct Metaspace {
+  std::string replacement;
+  MetaspaceStep::Prepend prepend;
+};
+
+Result<Metaspace> read_metaspace(const TokenizerField& field) {
+  Metaspace result{TRY(field["replacement"].to_string(kMetaspace)), {}};
+  if (result.replacement.empty()) {
+    return field["replacement"].wrong("is empty");
+  }
+  // Older files have add_prefix_space instead.
+  const bool add_prefix_space = TRY(field["add_prefix_space"].to_bool(true));
+  const std::string scheme =
+      TRY(field["prepend_scheme"].to_string(add_prefix_space ? "always" : "never"));
+  if (scheme == "always") {
+    result.prepend = MetaspaceStep::Prepend::kAlways;
+  } else if (scheme == "first") {
+    result.prepend = MetaspaceStep::Prepend::kFirst;
+  } else if (scheme == "never") {
+    result.prepend = MetaspaceStep::Prepend::kNever;
+  } else {
+    return field["prepend_scheme"].unsupported("'" + scheme + "'");
+  }
+  return result;
 }
 
 Result<PreTokenizerStep> read_pre_tokenizer_step(const TokenizerField& field,
@@ -109,6 +164,51 @@ Result<PreTokenizerStep> read_pre_tokenizer_step(const TokenizerField& field,
     return PreTokenizerStep(
         CharacterSplitStep{punctuation_characters(), TRY(read_behavior(field["behavior"]))});
   }
+  if (type == "WhitespaceSplit") {
+    return PreTokenizerStep(CharacterSplitStep{*unicode_class("s"), SplitBehavior::kRemoved});
+  }
+  if (type == "Metaspace") {
+    Metaspace metaspace = TRY(read_metaspace(field));
+    return PreTokenizerStep(MetaspaceStep{std::move(metaspace.replacement), metaspace.prepend,
+                                          TRY(field["split"].to_bool(true))});
+  }
+  return field["type"].unsupported("'" + std::string(type) + "'");
+}
+
+Result<DecoderStep> read_decoder_step(const TokenizerField& field, std::string_view type) {
+  if (type == "ByteLevel") {
+    return DecoderStep(ByteLevelDecoder());
+  }
+  if (type == "ByteFallback") {
+    return DecoderStep(ByteFallbackDecoder());
+  }
+  if (type == "Fuse") {
+    return DecoderStep(FuseDecoder());
+  }
+  if (type == "Replace") {
+    SplitPattern pattern = TRY(read_pattern(field["pattern"]));
+    return DecoderStep(
+        ReplaceDecoder{ReplaceStep{std::move(pattern), TRY(field["content"].to_string())}});
+  }
+  if (type == "Strip") {
+    StripDecoder step{TRY(field["content"].to_string(" ")), 0, 0};
+    if (step.content.empty()) {
+      return field["content"].wrong("is empty");
+    }
+    // The counts are small; the check of a token id bounds them.
+    step.start = static_cast<std::size_t>(TRY(field["start"].to_token_id()));
+    step.stop = static_cast<std::size_t>(TRY(field["stop"].to_token_id()));
+    return DecoderStep(std::move(step));
+  }
+  if (type == "Metaspace") {
+    Metaspace metaspace = TRY(read_metaspace(field));
+    return DecoderStep(MetaspaceDecoder{std::move(metaspace.replacement),
+                                        metaspace.prepend != MetaspaceStep::Prepend::kNever});
+  }
+  if (type == "WordPiece") {
+    std::string prefix = TRY(field["prefix"].to_string("##"));
+    return DecoderStep(WordPieceDecoder{std::move(prefix), TRY(field["cleanup"].to_bool(true))});
+  }
   return field["type"].unsupported("'" + std::string(type) + "'");
 }
 
@@ -118,6 +218,11 @@ Result<TokenId> read_token_and_id(const TokenizerField& field) {
     return field.wrong("must be a token and its id");
   }
   return field.element(1).to_token_id();
+}
+
+Result<PostProcessor> read_bert(const TokenizerField& field) {
+  const TokenId begin = TRY(read_token_and_id(field["cls"]));
+  return bert_template(begin, TRY(read_token_and_id(field["sep"])));
 }
 
 Result<PostProcessor> read_roberta(const TokenizerField& field) {
@@ -173,11 +278,29 @@ Result<Normalizer> read_normalizer(const TokenizerField& field) {
 Result<PreTokenizer> read_pre_tokenizer(const TokenizerField& field) {
   std::vector<PreTokenizerStep> steps;
   const auto read_one = [&](const TokenizerField& one, std::string_view type) -> Status {
+    if (type == "BertPreTokenizer") {
+      steps.emplace_back(CharacterSplitStep{*unicode_class("s"), SplitBehavior::kRemoved});
+      steps.emplace_back(CharacterSplitStep{punctuation_characters(), SplitBehavior::kIsolated});
+      return {};
+    }
     steps.push_back(TRY(read_pre_tokenizer_step(one, type)));
     return {};
   };
   TRY(for_each_component(field, "pretokenizers", read_one));
   return PreTokenizer(std::move(steps));
+}
+
+Result<TokenDecoder> read_decoder(const TokenizerField& field) {
+  std::vector<DecoderStep> steps;
+  const auto read_one = [&](const TokenizerField& one, std::string_view type) -> Status {
+    steps.push_back(TRY(read_decoder_step(one, type)));
+    return {};
+  };
+  TRY(for_each_component(field, "decoders", read_one));
+  if (steps.empty() && !field.absent()) {
+    steps.emplace_back(FuseDecoder());  // an empty sequence joins without spaces
+  }
+  return TokenDecoder(std::move(steps));
 }
 
 Result<PostProcessor> read_post_processor(const TokenizerField& field) {
@@ -191,6 +314,8 @@ Result<PostProcessor> read_post_processor(const TokenizerField& field) {
     }
     if (type == "RobertaProcessing") {
       result = TRY(read_roberta(one));
+    } else if (type == "BertProcessing") {
+      result = TRY(read_bert(one));
     } else if (type == "TemplateProcessing") {
       std::vector<TemplatePart> single =
           TRY(read_template(one["single"], one["special_tokens"], false));

@@ -63,7 +63,7 @@ TEST(TokenizerJson, NamesTheBadField) {
   const std::vector<BadField> cases = {
       {"model", "[]", "model must be an object"},
       {"model", "null", "model must be an object"},
-      {"model.type", R"("Unigram")", "model.type 'Unigram' is not supported"},
+      {"model.type", R"("Runes")", "model.type 'Runes' is not supported"},
       {"model.type", "7", "model.type must be a string"},
       {"model.vocab", R"({"a": -1})", "model.vocab['a'] is -1"},
       {"model.vocab", R"({"a": 99999999999})", "model.vocab['a'] is 99999999999"},
@@ -80,7 +80,15 @@ TEST(TokenizerJson, NamesTheBadField) {
       {"model.merges", R"({"a": 1})", "model.merges must be an array"},
       {"model.unk_token", R"("zzz")", "model.unk_token is no token"},
       {"model.dropout", "0.1", "model.dropout (random merges) is not supported"},
-      {"model.byte_fallback", "true", "model.byte_fallback true is not supported"},
+      {"model.byte_fallback", "3", "model.byte_fallback must be a boolean"},
+      {"model", R"({"type": "Unigram", "vocab": {"a": 0}})", "model.vocab must be an array"},
+      {"model", R"({"type": "Unigram", "vocab": [["a"]]})", "model.vocab[0] must be a token and"},
+      {"model", R"({"type": "Unigram", "vocab": [["a", 0], ["a", 1]]})", "model.vocab[1] repeats"},
+      {"model", R"({"type": "Unigram", "vocab": [["a", 0]], "unk_id": 1})", "model.unk_id is no"},
+      {"model", R"({"type": "Unigram", "vocab": [["a", 0]]})", "model.unk_id must be a token id"},
+      {"model", R"({"type": "WordPiece", "vocab": {"a": 0}})", "model.unk_token is no token"},
+      {"model", R"({"type": "WordPiece", "vocab": {"[UNK]": 0}, "max_input_chars_per_word": -1})",
+       "model.max_input_chars_per_word must be a number"},
       {"model.fuse_unk", "1", "model.fuse_unk must be a boolean"},
       {"normalizer", R"({"type": "Runes"})", "normalizer.type 'Runes' is not supported"},
       {"normalizer", R"({"type": "Sequence"})", "normalizer.normalizers must be an array"},
@@ -104,7 +112,17 @@ TEST(TokenizerJson, NamesTheBadField) {
       {"post_processor",
        R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}]})",
        "post_processor.special_tokens.x.ids must be an array"},
-      {"decoder", "null", "decoder null"},
+      {"normalizer", R"({"type": "Precompiled", "precompiled_charsmap": "?"})", "is no base64"},
+      {"normalizer", R"({"type": "Precompiled", "precompiled_charsmap": "AAAA"})",
+       "normalizer.precompiled_charsmap: the normalisation rules"},
+      {"normalizer", R"({"type": "Precompiled", "precompiled_charsmap": "/////w=="})",
+       "too few for a trie"},
+      {"pre_tokenizer", R"({"type": "Metaspace", "replacement": ""})", "replacement is empty"},
+      {"pre_tokenizer", R"({"type": "Metaspace", "prepend_scheme": "odd"})",
+       "pre_tokenizer.prepend_scheme 'odd' is not supported"},
+      {"decoder", R"({"type": "Strip", "content": "", "start": 1, "stop": 0})",
+       "decoder.content is empty"},
+      {"decoder", R"({"type": "Strip", "start": -1, "stop": 0})", "decoder.start is -1"},
       {"decoder", R"({"type": "Runes"})", "decoder.type 'Runes' is not supported"},
       {"added_tokens", R"([{"content": "<s>"}])", "added_tokens[0].id must be a token id"},
       {"added_tokens", R"([{"id": -2, "content": "<s>"}])", "added_tokens[0].id is -2"},
@@ -166,6 +184,32 @@ TEST(TokenizerJson, EncodesHostileTextInTime) {
   EXPECT_EQ(tokenizer.encode(alternating), std::vector<TokenId>(500'000, 2));
   EXPECT_EQ(tokenizer.encode(std::string(1'000'000, ' ')).size(), 1'000'000U);
   EXPECT_EQ(tokenizer.encode(std::string(1'000'000, '\xFF')).size(), 0U);
+}
+
+// One word of a megabyte, and words of 10,000 characters, through each kind of model.
+TEST(TokenizerJson, EncodesLongWordsOfEachKindInTime) {
+  const auto read = [](const std::string& name) {
+    return make(
+        parse(test::read_text(test::test_data() / "tokenizers" / name / "tokenizer.json.gz")));
+  };
+  const std::string word(1'000'000, 'a');
+  std::string mixed;
+  for (int i = 0; i < 50; ++i) {
+    mixed += std::string(5'000, static_cast<char>('a' + i % 26)) + std::string(5'000, '.') + ' ';
+  }
+  for (const std::string name : {"gpt2", "llama2", "mistral-v0.3", "t5-small"}) {
+    const Tokenizer tokenizer = read(name);
+    for (const std::string& text : {word, mixed}) {
+      const std::vector<TokenId> ids = tokenizer.encode(text, {.add_special_tokens = false});
+      std::string decoded = tokenizer.decode(ids, false);
+      decoded += decoded.size() < text.size() ? " " : "";  // t5 drops the space at the end
+      EXPECT_EQ(decoded, text) << name;
+    }
+  }
+  const Tokenizer bert = read("bert-base-uncased");
+  EXPECT_EQ(bert.encode(word), (std::vector<TokenId>{101, 100, 102}));
+  EXPECT_EQ(bert.encode(std::string(100, 'a')).size(), 52U);
+  EXPECT_EQ(bert.encode(std::string(101, 'a')).size(), 3U);
 }
 
 // The trained models' own tokenizer, encoded and rendered by Hugging Face's code.

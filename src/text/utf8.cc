@@ -51,24 +51,29 @@ Utf8Step decode_utf8(std::string_view bytes, std::size_t at) {
 }
 
 bool is_ascii(std::string_view text) {
-  std::size_t at = 0;
+  return end_of_ascii(text, 0) == text.size();
+}
+
+std::size_t end_of_ascii(std::string_view text, std::size_t at) {
   for (; at + 8 <= text.size(); at += 8) {
     std::uint64_t word = 0;
     std::memcpy(&word, text.data() + at, 8);
     if ((word & 0x8080808080808080U) != 0) {
-      return false;
+      break;
     }
   }
-  for (; at < text.size(); ++at) {
-    if (static_cast<unsigned char>(text[at]) >= 0x80) {
-      return false;
-    }
+  while (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80) {
+    ++at;
   }
-  return true;
+  return at;
 }
 
 bool is_well_formed_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
+    if (static_cast<unsigned char>(text[at]) < 0x80) {
+      at = end_of_ascii(text, at);
+      continue;
+    }
     const Utf8Step step = decode_utf8(text, at);
     if (!step.well_formed) {
       return false;

@@ -29,6 +29,8 @@ constexpr std::size_t utf8_length(char lead) {
 }
 
 bool is_ascii(std::string_view text);
+/// The place of the first byte from `at` on that is not ASCII, or the end.
+std::size_t end_of_ascii(std::string_view text, std::size_t at);
 bool is_well_formed_utf8(std::string_view text);
 
 /// Appends the bytes with each maximal ill-formed subpart replaced with U+FFFD.

@@ -198,6 +198,19 @@ Result<std::vector<std::int64_t>> GgufFile::get_integers(std::string_view key) c
   return values;
 }
 
+Result<std::vector<bool>> GgufFile::get_bools(std::string_view key) const {
+  const GgufMetadata* entry = TRY(require_array(key, "an array of booleans"));
+  if (entry->element != GgufType::kBool) {
+    return wrong_type(*entry, "an array of booleans");
+  }
+  std::vector<bool> values;
+  values.reserve(entry->count);
+  for (const std::byte byte : entry->value) {
+    values.push_back(byte != std::byte{0});
+  }
+  return values;
+}
+
 Result<std::vector<float>> GgufFile::get_floats(std::string_view key) const {
   const GgufMetadata* entry = TRY(require_array(key, "an array of floats"));
   std::vector<float> values;

@@ -72,6 +72,7 @@ class GgufFile {
   [[nodiscard]] Result<std::vector<std::string_view>> get_strings(std::string_view key) const;
   /// An array of integers of any width, each fitting 63 bits.
   [[nodiscard]] Result<std::vector<std::int64_t>> get_integers(std::string_view key) const;
+  [[nodiscard]] Result<std::vector<bool>> get_bools(std::string_view key) const;
   /// An array of floats of either width.
   [[nodiscard]] Result<std::vector<float>> get_floats(std::string_view key) const;
 

@@ -168,7 +168,8 @@ TEST(Gguf, GettersNameFileAndKey) {
       file->get_bool("test.uint8").status(),      file->get_strings("test.integers").status(),
       file->get_strings("test.string").status(),  file->get_integers("test.floats").status(),
       file->get_integers("test.nested").status(), file->get_floats("test.integers").status(),
-      file->get_floats("test.strings").status(),
+      file->get_floats("test.strings").status(),  file->get_bools("test.integers").status(),
+      file->get_bools("test.true").status(),
   };
   for (const Status& status : wrong) {
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);

@@ -19,19 +19,31 @@ constexpr std::array<NamePair, 3> kModules = {{
 }};
 
 /// Modules of one layer, after "model.layers.N." and "blk.N.".
-constexpr std::array<NamePair, 11> kLayerModules = {{
+constexpr std::array<NamePair, 17> kLayerModules = {{
     {"input_layernorm", "attn_norm"},
     {"self_attn.q_proj", "attn_q"},
     {"self_attn.k_proj", "attn_k"},
     {"self_attn.v_proj", "attn_v"},
+    {"self_attn.qkv_proj", "attn_qkv"},
     {"self_attn.o_proj", "attn_output"},
     {"self_attn.q_norm", "attn_q_norm"},
     {"self_attn.k_norm", "attn_k_norm"},
     {"post_attention_layernorm", "ffn_norm"},
     {"mlp.gate_proj", "ffn_gate"},
     {"mlp.up_proj", "ffn_up"},
+    {"mlp.gate_up_proj", "ffn_up"},
     {"mlp.down_proj", "ffn_down"},
+    {"post_self_attn_layernorm", "post_attention_norm"},
+    {"pre_feedforward_layernorm", "ffn_norm"},
+    {"post_feedforward_layernorm", "post_ffw_norm"},
+    {"post_mlp_layernorm", "post_ffw_norm"},
 }};
+
+/// Where post_attention_layernorm is not the norm before the feed-forward block, or where GGUF
+/// does not call it so.
+constexpr std::string_view kNormAfterAttention = "post_attention_layernorm";
+constexpr std::array<std::string_view, 5> kWithNormAfterAttention = {
+    {"gemma2", "gemma3", "olmo2", "exaone4", "seed_oss"}};
 
 template <std::size_t kCount>
 std::string_view find_module(const std::array<NamePair, kCount>& table, std::string_view name) {
@@ -40,9 +52,17 @@ std::string_view find_module(const std::array<NamePair, kCount>& table, std::str
   return found == table.end() ? std::string_view() : found->gguf;
 }
 
+std::string_view find_layer_module(std::string_view name, std::string_view architecture) {
+  const bool after_attention =
+      name == kNormAfterAttention &&
+      std::find(kWithNormAfterAttention.begin(), kWithNormAfterAttention.end(), architecture) !=
+          kWithNormAfterAttention.end();
+  return after_attention ? "post_attention_norm" : find_module(kLayerModules, name);
+}
+
 }  // namespace
 
-std::string gguf_tensor_name(std::string_view name) {
+std::string gguf_tensor_name(std::string_view name, std::string_view architecture) {
   constexpr std::string_view kLayers = "model.layers.";
   const std::size_t last_dot = name.rfind('.');
   if (last_dot == std::string_view::npos) {
@@ -56,7 +76,7 @@ std::string gguf_tensor_name(std::string_view name) {
     const std::size_t digits = std::min(module.find_first_not_of("0123456789"), module.size());
     if (digits > 0 && digits < module.size() && module[digits] == '.') {
       prefix = "blk." + std::string(module.substr(0, digits)) + ".";
-      mapped = find_module(kLayerModules, module.substr(digits + 1));
+      mapped = find_layer_module(module.substr(digits + 1), architecture);
     }
   } else {
     mapped = find_module(kModules, module);

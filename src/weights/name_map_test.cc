@@ -14,7 +14,20 @@ TEST(NameMap, EqualsTheTablesOfTheReferencePackage) {
   ASSERT_TRUE(reference.ok());
   EXPECT_EQ(reference->as_object().size(), 47U);
   for (const auto& [name, expected] : reference->as_object()) {
-    EXPECT_EQ(gguf_tensor_name(name), expected.as_string());
+    EXPECT_EQ(gguf_tensor_name(name, "llama"), expected.as_string());
+  }
+}
+
+TEST(NameMap, EqualsTheTableOfEachArchitecture) {
+  const auto reference =
+      parse_json(test::read_text(test::test_data() / "gguf_families" / "names.json"), "names.json");
+  ASSERT_TRUE(reference.ok());
+  EXPECT_EQ(reference->as_object().size(), 11U);
+  for (const auto& [architecture, names] : reference->as_object()) {
+    EXPECT_GT(names.as_object().size(), 20U) << architecture;
+    for (const auto& [name, expected] : names.as_object()) {
+      EXPECT_EQ(gguf_tensor_name(name, architecture), expected.as_string()) << architecture;
+    }
   }
 }
 
@@ -22,7 +35,7 @@ TEST(NameMap, LeavesOtherNamesAlone) {
   for (const char* name : {"rope_freqs.weight", "model.layers..mlp.up_proj.weight",
                            "model.layers.3", "model.layers.3x.mlp.up_proj.weight", "weight", "",
                            "model.layers.1.mlp.other.weight", "model.layers.12"}) {
-    EXPECT_EQ(gguf_tensor_name(name), name);
+    EXPECT_EQ(gguf_tensor_name(name, "gemma2"), name);
   }
 }
 

@@ -56,7 +56,7 @@ int compare_fixtures(const std::filesystem::path& root) {
 }
 
 TEST(Safetensors, ReadsCommittedFixturesAsTheReferencePackageDoes) {
-  EXPECT_EQ(compare_fixtures(test::test_data()), 16);
+  EXPECT_GE(compare_fixtures(test::test_data()), 30);
 }
 
 TEST(Safetensors, ReadsAllSharedFixturesAsTheReferencePackageDoes) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 
+#include "base/check.h"
 #include "weights/name_map.h"
 
 namespace godwit {
@@ -51,25 +53,88 @@ WeightsReader::WeightsReader(const Checkpoint& checkpoint, Device& device, Strea
       stream_(stream),
       store_(device.reads_host_memory() ? checkpoint.mappings()
                                         : std::vector<std::shared_ptr<const MappedFile>>()),
-      was_read_(checkpoint.tensors().size(), 0) {}
+      was_read_(checkpoint.tensors().size(), 0) {
+  if (checkpoint.gguf() != nullptr) {
+    const auto architecture = checkpoint.gguf()->get_string("general.architecture");
+    gguf_architecture_ = architecture.ok() ? *architecture : std::string_view();
+  }
+}
+
+std::string WeightsReader::stored_name(std::string_view name) const {
+  return checkpoint_.gguf() != nullptr ? gguf_tensor_name(name, gguf_architecture_)
+                                       : std::string(name);
+}
 
 const StoredTensor* WeightsReader::find(std::string_view name) const {
-  return checkpoint_.gguf() != nullptr ? checkpoint_.find(gguf_tensor_name(name))
-                                       : checkpoint_.find(name);
+  return checkpoint_.find(stored_name(name));
+}
+
+Result<const StoredTensor*> WeightsReader::find_checked(std::string_view name,
+                                                        std::span<const std::int64_t> shape,
+                                                        WeightKind kind) const {
+  const StoredTensor* stored = find(name);
+  if (stored == nullptr) {
+    return not_found(
+        checkpoint_.path().string() + " holds no tensor " + shown_name(stored_name(name)),
+        "check that the checkpoint is complete and that its config belongs to these weights");
+  }
+  TRY(check(*stored, shape, kind));
+  return stored;
 }
 
 Result<Tensor> WeightsReader::read(std::string_view name, std::initializer_list<std::int64_t> shape,
                                    WeightKind kind) {
-  const StoredTensor* stored = find(name);
-  if (stored == nullptr) {
-    const std::string file_name =
-        checkpoint_.gguf() != nullptr ? gguf_tensor_name(name) : std::string(name);
-    return not_found(
-        checkpoint_.path().string() + " holds no tensor " + shown_name(file_name),
-        "check that the checkpoint is complete and that its config belongs to these weights");
-  }
-  TRY(check(*stored, {shape.begin(), shape.size()}, kind));
+  const StoredTensor* stored = TRY(find_checked(name, {shape.begin(), shape.size()}, kind));
   return place(*stored, shape);
+}
+
+Result<Tensor> WeightsReader::read_rows(std::string_view name,
+                                        std::initializer_list<std::int64_t> shape,
+                                        std::span<const std::int64_t> order, WeightKind kind) {
+  const StoredTensor* stored = TRY(find_checked(name, {shape.begin(), shape.size()}, kind));
+  CHECK_EQ(static_cast<std::int64_t>(order.size()), *shape.begin());
+  const std::size_t row_bytes = order.empty() ? 0 : stored->data.size() / order.size();
+  std::vector<std::byte> rows(stored->data.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto row = static_cast<std::size_t>(order[i]);
+    CHECK_LT(row, order.size());
+    std::memcpy(rows.data() + i * row_bytes, stored->data.data() + row * row_bytes, row_bytes);
+  }
+  const Tensor tensor = TRY(store_.allocate(device_, *stored->dtype, shape));
+  TRY(stream_.copy_in(tensor.data, rows));
+  mark_read(*stored);
+  return tensor;
+}
+
+Result<Tensor> WeightsReader::read_transposed(std::string_view name, std::int64_t rows,
+                                              std::int64_t columns) {
+  const std::array<std::int64_t, 2> shape = {columns, rows};
+  const StoredTensor* stored = TRY(find_checked(name, shape, WeightKind::kMatrix));
+  if (is_quantized(*stored->dtype)) {
+    return unimplemented(
+        described(checkpoint_, *stored) + " is stored transposed and as " + stored->dtype_name,
+        "use a checkpoint that stores it in bf16, f16 or f32");
+  }
+  const std::size_t size = block_bytes(*stored->dtype);
+  const auto height = static_cast<std::size_t>(rows);
+  const auto width = static_cast<std::size_t>(columns);
+  std::vector<std::byte> turned(stored->data.size());
+  // In squares, so that neither side is walked a cache line an element.
+  constexpr std::size_t kSquare = 32;
+  for (std::size_t r0 = 0; r0 < height; r0 += kSquare) {
+    for (std::size_t c0 = 0; c0 < width; c0 += kSquare) {
+      for (std::size_t r = r0; r < std::min(r0 + kSquare, height); ++r) {
+        for (std::size_t c = c0; c < std::min(c0 + kSquare, width); ++c) {
+          std::memcpy(turned.data() + (r * width + c) * size,
+                      stored->data.data() + (c * height + r) * size, size);
+        }
+      }
+    }
+  }
+  const Tensor tensor = TRY(store_.allocate(device_, *stored->dtype, {rows, columns}));
+  TRY(stream_.copy_in(tensor.data, turned));
+  mark_read(*stored);
+  return tensor;
 }
 
 Result<std::optional<Tensor>> WeightsReader::read_optional(

@@ -44,6 +44,14 @@ class WeightsReader {
   Result<std::optional<Tensor>> read_optional(std::string_view name,
                                               std::initializer_list<std::int64_t> shape,
                                               WeightKind kind = WeightKind::kMatrix);
+  /// Reads with the rows (entries of axis 0) in another order: row i of the result is the stored
+  /// row order[i]. Errors: as read(). `order` has shape[0] entries, each a row.
+  Result<Tensor> read_rows(std::string_view name, std::initializer_list<std::int64_t> shape,
+                           std::span<const std::int64_t> order,
+                           WeightKind kind = WeightKind::kMatrix);
+  /// Reads a matrix that is stored transposed, as [columns, rows]. Errors: as read(), and
+  /// kUnimplemented for quantised types, whose blocks cannot be turned.
+  Result<Tensor> read_transposed(std::string_view name, std::int64_t rows, std::int64_t columns);
   [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
 
   /// Some checkpoints store a tied weight twice. When the checkpoint has `name`, checks that it is
@@ -68,7 +76,13 @@ class WeightsReader {
   [[nodiscard]] Stream& stream() { return stream_; }
 
  private:
+  /// What the checkpoint calls a tensor.
+  [[nodiscard]] std::string stored_name(std::string_view name) const;
   [[nodiscard]] const StoredTensor* find(std::string_view name) const;
+  /// Finds and checks; does not mark as read.
+  Result<const StoredTensor*> find_checked(std::string_view name,
+                                           std::span<const std::int64_t> shape,
+                                           WeightKind kind) const;
   [[nodiscard]] Status check(const StoredTensor& stored, std::span<const std::int64_t> shape,
                              WeightKind kind) const;
   void mark_read(const StoredTensor& stored);
@@ -78,6 +92,7 @@ class WeightsReader {
   const Checkpoint& checkpoint_;
   Device& device_;
   Stream& stream_;
+  std::string gguf_architecture_;  // Empty for other formats.
   WeightStore store_;
   std::vector<std::uint8_t> was_read_;  // One flag a tensor of the checkpoint.
 };

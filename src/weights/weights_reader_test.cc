@@ -271,5 +271,48 @@ TEST(WeightsReader, SkipsACopyOfATiedWeightAndRefusesAnotherOne) {
   EXPECT_NE(status.message().find("'lm_head.weight' differs"), std::string::npos);
 }
 
+std::uint16_t word_at(const void* data, std::int64_t index) {
+  std::uint16_t word = 0;
+  std::memcpy(&word, static_cast<const std::byte*>(data) + index * 2, sizeof(word));
+  return word;
+}
+
+TEST(WeightsReader, ReordersRowsOfMatricesAndVectors) {
+  Reading reading(test::test_data() / "models/gpt_neox");
+  std::vector<std::int64_t> order(192);
+  for (std::int64_t i = 0; i < 192; ++i) {
+    order[static_cast<std::size_t>(i)] = (i * 7 + 5) % 192;
+  }
+  const std::string name = "gpt_neox.layers.0.attention.query_key_value";
+  const auto matrix = reading.reader->read_rows(name + ".weight", {192, 64}, order);
+  const auto vector = reading.reader->read_rows(name + ".bias", {192}, order, WeightKind::kVector);
+  ASSERT_TRUE(matrix.ok() && vector.ok());
+  const std::byte* stored = reading.checkpoint->find(name + ".weight")->data.data();
+  const std::byte* shifts = reading.checkpoint->find(name + ".bias")->data.data();
+  for (std::int64_t i = 0; i < 192; ++i) {
+    const std::int64_t row = order[static_cast<std::size_t>(i)];
+    EXPECT_EQ(word_at(vector->data, i), word_at(shifts, row));
+    for (std::int64_t j = 0; j < 64; ++j) {
+      ASSERT_EQ(word_at(matrix->data, i * 64 + j), word_at(stored, row * 64 + j));
+    }
+  }
+  EXPECT_FALSE(reading.reader->read_rows(name + ".weight", {192, 32}, order).ok());
+}
+
+TEST(WeightsReader, TurnsTransposedMatrices) {
+  Reading reading(test::test_data() / "models/gpt2");
+  const std::string name = "transformer.h.0.attn.c_attn.weight";
+  const auto matrix = reading.reader->read_transposed(name, 192, 64);
+  ASSERT_TRUE(matrix.ok()) << matrix.status().message();
+  EXPECT_EQ(to_string(*matrix), "bf16[192, 64]");
+  const std::byte* stored = reading.checkpoint->find(name)->data.data();
+  for (std::int64_t i = 0; i < 192; ++i) {
+    for (std::int64_t j = 0; j < 64; ++j) {
+      ASSERT_EQ(word_at(matrix->data, i * 64 + j), word_at(stored, j * 192 + i));
+    }
+  }
+  EXPECT_FALSE(reading.reader->read_transposed(name, 64, 192).ok());
+}
+
 }  // namespace
 }  // namespace godwit

@@ -186,7 +186,8 @@ def test_errors(client, model):
                           ({"n": 0}, "n"),
                           ({"max_tokens": 10**9}, None),
                           ({"response_format": {"type": "json_object"}}, "response_format"),
-                          ({"extra_body": {"bad_words": ["x"]}}, "bad_words"),
+                          ({"extra_body": {"structured_outputs": {"regex": "x"}}},
+                           "structured_outputs"),
                           ({"extra_body": {"top_k": "many"}}, "top_k")]:
         with pytest.raises(openai.BadRequestError) as refused:
             chat(client, model, **fields)

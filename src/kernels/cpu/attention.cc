@@ -47,6 +47,10 @@ AttentionItem make_item(const AttentionParams& params, const Split& cut, std::in
           .first_position = element<std::int32_t>(params.context_lens, sequence) - (end - first),
           .window = params.window,
           .scale = params.scale,
+          .softcap = params.softcap,
+          .alibi_slopes = params.alibi_slopes.empty()
+                              ? nullptr
+                              : static_cast<const float*>(params.alibi_slopes.data) + first_head,
           .k = static_cast<const std::byte*>(params.k_cache.data) +
                kv_head * params.k_cache.stride(1) * element_bytes,
           .v = static_cast<const std::byte*>(params.v_cache.data) +

@@ -6,9 +6,70 @@
 #include "kernels/cpu/drivers.h"
 
 namespace godwit::cpu {
+namespace {
+
+static_assert(kActivationKinds == kActivations);
+
+/// A vector of weights as f32 plus `offset`: the tensor's own memory where it is that already.
+Result<const float*> widened_vector(const IsaKernels& isa, Stream& stream, const Tensor& vector,
+                                    float offset) {
+  if (vector.dtype == DType::kF32 && offset == 0.0F) {
+    return static_cast<const float*>(vector.data);
+  }
+  const std::int64_t width = vector.dim(0);
+  auto* widened = TRY(take<float>(stream, width));
+  widen(isa, vector.dtype, vector.data, widened, width);
+  if (offset != 0.0F) {
+    for (std::int64_t i = 0; i < width; ++i) {
+      widened[i] += offset;
+    }
+  }
+  return static_cast<const float*>(widened);
+}
+
+/// Calls task(x, out) for each row, or each head of each row.
+template <class Task>
+void for_rows_and_heads(Stream& stream, const Tensor& x, const Tensor& out, const Task& task) {
+  const bool by_head = x.rank == 3;
+  const std::int64_t heads = by_head ? x.dim(1) : 1;
+  const std::int64_t width = x.dim(x.rank - 1);
+  split(stream, x.dim(0) * heads, 2 * width, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t head = i % heads;
+      task(row_of<float>(x, i / heads) + (by_head ? head * x.stride(1) : 0),
+           row_of<float>(out, i / heads) + (by_head ? head * out.stride(1) : 0));
+    }
+  });
+}
+
+/// Calls task(row, from, count) for pieces of rows: columns are split too, so that a single row is
+/// shared among the threads.
+template <class Task>
+void for_pieces(Stream& stream, const Tensor& out, const Task& task) {
+  constexpr std::int64_t kPiece = 1024;
+  const std::int64_t width = out.dim(1);
+  const std::int64_t pieces = (width + kPiece - 1) / kPiece;
+  split(stream, out.dim(0) * pieces, 4 * std::min(width, kPiece),
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            const std::int64_t from = i % pieces * kPiece;
+            task(i / pieces, from, std::min(kPiece, width - from));
+          }
+        });
+}
+
+}  // namespace
 
 Status embedding(const IsaKernels& isa, Stream& stream, const EmbeddingParams& params) {
   const std::int64_t width = params.out.dim(1);
+  if (params.accumulate) {
+    const Workspace::Scope scope(stream.workspace());
+    EmbeddingParams rows = params;
+    rows.accumulate = false;
+    rows.out = TRY(stream.workspace().tensor(DType::kF32, {params.out.dim(0), width}));
+    TRY(embedding(isa, stream, rows));
+    return add(isa, stream, {.x = rows.out, .out = params.out});
+  }
   split(stream, params.out.dim(0), width, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t) {
       const std::int64_t id = element<std::int32_t>(params.ids, t);
@@ -26,41 +87,56 @@ Status embedding(const IsaKernels& isa, Stream& stream, const EmbeddingParams& p
 Status rms_norm(const IsaKernels& isa, Stream& stream, const RmsNormParams& params) {
   const Workspace::Scope scope(stream.workspace());
   const std::int64_t width = params.weight.dim(0);
-  const auto* weight = static_cast<const float*>(params.weight.data);
-  if (params.weight.dtype != DType::kF32) {
-    auto* widened = TRY(take<float>(stream, width));
-    widen(isa, params.weight.dtype, params.weight.data, widened, width);
-    weight = widened;
-  }
-  const bool by_head = params.x.rank == 3;
-  const std::int64_t heads = by_head ? params.x.dim(1) : 1;
-  split(stream, params.x.dim(0) * heads, 2 * width, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t head = i % heads;
-      isa.rows->rms_norm(
-          row_of<float>(params.x, i / heads) + (by_head ? head * params.x.stride(1) : 0), weight,
-          row_of<float>(params.out, i / heads) + (by_head ? head * params.out.stride(1) : 0), width,
-          params.epsilon);
-    }
+  const float* weight = TRY(widened_vector(isa, stream, params.weight, params.weight_offset));
+  for_rows_and_heads(stream, params.x, params.out, [&](const float* x, float* out) {
+    isa.rows->rms_norm(x, weight, out, width, params.epsilon);
   });
   return {};
 }
 
-Status silu_mul(const IsaKernels& isa, Stream& stream, const SiluMulParams& params) {
-  // Columns are split too, so that a single row is shared.
-  constexpr std::int64_t kPiece = 1024;
-  const std::int64_t width = params.out.dim(1);
-  const std::int64_t pieces = (width + kPiece - 1) / kPiece;
-  split(stream, params.out.dim(0) * pieces, 4 * std::min(width, kPiece),
-        [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) {
-            const std::int64_t from = i % pieces * kPiece;
-            isa.rows->silu_mul(row_of<float>(params.gate, i / pieces) + from,
-                               row_of<float>(params.up, i / pieces) + from,
-                               row_of<float>(params.out, i / pieces) + from,
-                               std::min(kPiece, width - from));
-          }
-        });
+Status layer_norm(const IsaKernels& isa, Stream& stream, const LayerNormParams& params) {
+  const Workspace::Scope scope(stream.workspace());
+  const std::int64_t width = params.weight.dim(0);
+  const float* weight = TRY(widened_vector(isa, stream, params.weight, params.weight_offset));
+  const float* bias =
+      params.bias.empty() ? nullptr : TRY(widened_vector(isa, stream, params.bias, 0.0F));
+  for_rows_and_heads(stream, params.x, params.out, [&](const float* x, float* out) {
+    isa.rows->layer_norm(x, weight, bias, out, width, params.epsilon);
+  });
+  return {};
+}
+
+Status activation(const IsaKernels& isa, Stream& stream, const ActivationParams& params) {
+  const auto kernel = isa.rows->activation[static_cast<int>(params.activation)];
+  for_pieces(stream, params.out, [&](std::int64_t row, std::int64_t from, std::int64_t count) {
+    kernel(row_of<float>(params.x, row) + from, row_of<float>(params.out, row) + from, count);
+  });
+  return {};
+}
+
+Status gated_activation(const IsaKernels& isa, Stream& stream,
+                        const GatedActivationParams& params) {
+  const auto kernel = isa.rows->gated_activation[static_cast<int>(params.activation)];
+  for_pieces(stream, params.out, [&](std::int64_t row, std::int64_t from, std::int64_t count) {
+    kernel(row_of<float>(params.gate, row) + from, row_of<float>(params.up, row) + from,
+           row_of<float>(params.out, row) + from, count);
+  });
+  return {};
+}
+
+Status add(const IsaKernels& isa, Stream& stream, const AddParams& params) {
+  for_pieces(stream, params.out, [&](std::int64_t row, std::int64_t from, std::int64_t count) {
+    isa.rows->add(row_of<float>(params.x, row) + from, params.scale,
+                  row_of<float>(params.out, row) + from, count);
+  });
+  return {};
+}
+
+Status scale(const IsaKernels& isa, Stream& stream, const ScaleParams& params) {
+  for_pieces(stream, params.out, [&](std::int64_t row, std::int64_t from, std::int64_t count) {
+    isa.rows->scale(row_of<float>(params.x, row) + from, params.scale, params.softcap,
+                    row_of<float>(params.out, row) + from, count);
+  });
   return {};
 }
 

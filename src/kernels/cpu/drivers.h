@@ -9,8 +9,12 @@ namespace godwit::cpu {
 
 Status embedding(const IsaKernels& isa, Stream& stream, const EmbeddingParams& params);
 Status rms_norm(const IsaKernels& isa, Stream& stream, const RmsNormParams& params);
+Status layer_norm(const IsaKernels& isa, Stream& stream, const LayerNormParams& params);
 Status gemm(const IsaKernels& isa, Stream& stream, const GemmParams& params);
-Status silu_mul(const IsaKernels& isa, Stream& stream, const SiluMulParams& params);
+Status activation(const IsaKernels& isa, Stream& stream, const ActivationParams& params);
+Status gated_activation(const IsaKernels& isa, Stream& stream, const GatedActivationParams& params);
+Status add(const IsaKernels& isa, Stream& stream, const AddParams& params);
+Status scale(const IsaKernels& isa, Stream& stream, const ScaleParams& params);
 Status gather_rows(const IsaKernels& isa, Stream& stream, const GatherRowsParams& params);
 
 Status rope(const IsaKernels& isa, Stream& stream, const RopeParams& params);
@@ -20,6 +24,7 @@ Status attention(const IsaKernels& isa, Stream& stream, const AttentionParams& p
 Status gather_tokens(const IsaKernels& isa, Stream& stream, const GatherTokensParams& params);
 Status scatter_tokens(const IsaKernels& isa, Stream& stream, const ScatterTokensParams& params);
 Status process_logits(const IsaKernels& isa, Stream& stream, const ProcessLogitsParams& params);
+Status mask_logits(const IsaKernels& isa, Stream& stream, const MaskLogitsParams& params);
 Status sample(const IsaKernels& isa, Stream& stream, const SampleParams& params);
 Status token_logprobs(const IsaKernels& isa, Stream& stream, const TokenLogprobsParams& params);
 

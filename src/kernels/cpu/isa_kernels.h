@@ -29,6 +29,9 @@ inline constexpr int kWeightKinds = 14;
 /// Those from kQ8_0 on.
 inline constexpr int kQuantKinds = 11;
 
+/// As many as Activation has; its header may not be included here.
+inline constexpr int kActivationKinds = 5;
+
 struct Half {
   std::uint16_t bits;
 };
@@ -49,7 +52,17 @@ struct QuantInputs {
 struct RowKernels {
   void (*rms_norm)(const float* x, const float* weight, float* out, std::int64_t width,
                    float epsilon);
-  void (*silu_mul)(const float* gate, const float* up, float* out, std::int64_t width);
+  /// `bias` may be null.
+  void (*layer_norm)(const float* x, const float* weight, const float* bias, float* out,
+                     std::int64_t width, float epsilon);
+  /// Indexed by Activation.
+  void (*activation[kActivationKinds])(const float* x, float* out, std::int64_t width);
+  void (*gated_activation[kActivationKinds])(const float* gate, const float* up, float* out,
+                                             std::int64_t width);
+  /// out += scale * x.
+  void (*add)(const float* x, float scale, float* out, std::int64_t width);
+  /// out = softcap(scale * x); a softcap of 0 is none.
+  void (*scale)(const float* x, float scale, float softcap, float* out, std::int64_t width);
   /// Rotates the pairs (x[i], x[half + i]); `table` holds half cosines, then half sines.
   void (*rope_halves)(float* x, const float* table, std::int64_t half);
   /// Widens `count` elements (whole blocks of quantised kinds) exactly; indexed by WeightKind.
@@ -129,7 +142,9 @@ struct AttentionItem {
   std::int64_t first_position;  ///< Of the first token.
   std::int64_t window;          ///< 0 = none.
   float scale;
-  const void* k;  ///< The head's rows of block 0.
+  float softcap;              ///< 0 = none.
+  const float* alibi_slopes;  ///< Of the first head; or null.
+  const void* k;              ///< The head's rows of block 0.
   const void* v;
   const std::int32_t* blocks;
   std::int64_t block_size;

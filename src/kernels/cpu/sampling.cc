@@ -114,6 +114,49 @@ std::int32_t draw(const IsaKernels& isa, const SampleParams& params, std::int64_
                         static_cast<std::uint64_t>(element<std::int64_t>(params.steps, r))));
 }
 
+/// Bans every id of row `r` that its ascending list of allowed ids leaves out.
+void keep_allowed(const MaskLogitsParams& params, std::int64_t r) {
+  const std::int64_t vocab = params.logits.dim(1);
+  const std::int64_t end = element<std::int32_t>(params.allowed_start, r + 1);
+  std::int64_t next = element<std::int32_t>(params.allowed_start, r);
+  if (next == end) {
+    return;
+  }
+  auto* logits = row_of<float>(params.logits, r);
+  for (std::int64_t id = 0; id < vocab; ++id) {
+    while (next < end && element<std::int32_t>(params.allowed_ids, next) < id) {
+      ++next;
+    }
+    if (next == end || element<std::int32_t>(params.allowed_ids, next) != id) {
+      logits[id] = -kInfinity;
+    }
+  }
+}
+
+/// Bans the ends of the sequences whose beginnings end the output of row `r`.
+void ban_sequences(const MaskLogitsParams& params, std::int64_t r) {
+  const std::int64_t vocab = params.logits.dim(1);
+  const std::int32_t* tokens = token_row(params.token_buffer, params.buffer_rows, r);
+  const std::int64_t total = element<std::int32_t>(params.total_lens, r);
+  const std::int64_t output = total - element<std::int32_t>(params.prompt_lens, r);
+  for (std::int64_t s = element<std::int32_t>(params.ban_start, r);
+       s < element<std::int32_t>(params.ban_start, r + 1); ++s) {
+    const std::int64_t begin = element<std::int32_t>(params.ban_offsets, s);
+    const std::int64_t before = element<std::int32_t>(params.ban_offsets, s + 1) - begin - 1;
+    if (before < 0 || before > output) {
+      continue;
+    }
+    bool matches = true;
+    for (std::int64_t i = 0; i < before && matches; ++i) {
+      matches = tokens[total - before + i] == element<std::int32_t>(params.ban_ids, begin + i);
+    }
+    const std::int64_t last = element<std::int32_t>(params.ban_ids, begin + before);
+    if (matches && last >= 0 && last < vocab) {
+      row_of<float>(params.logits, r)[last] = -kInfinity;
+    }
+  }
+}
+
 /// The top_n largest logits of a row, the lowest id first among equals.
 void find_top(const float* logits, std::int64_t vocab, std::int64_t top_n, std::int32_t* ids,
               float* values) {
@@ -146,16 +189,23 @@ void logprobs_of_row(const IsaKernels& isa, const TokenLogprobsParams& params, s
   const auto logprob = [&](float logit) {
     return static_cast<float>(static_cast<double>(std::isnan(logit) ? -kInfinity : logit) - total);
   };
+  const auto score = [&](std::int64_t token) {
+    return token >= 0 && token < vocab ? logprob(logits[token])
+                                       : std::numeric_limits<float>::quiet_NaN();
+  };
   const std::int64_t token = element<std::int32_t>(params.tokens, r);
-  const bool known = token >= 0 && token < vocab;
-  element<float>(params.logprobs, r) =
-      known ? logprob(logits[token]) : std::numeric_limits<float>::quiet_NaN();
+  element<float>(params.logprobs, r) = score(token);
   std::int32_t rank = 0;
-  if (known) {
+  if (token >= 0 && token < vocab) {
     const float own = std::isnan(logits[token]) ? -kInfinity : logits[token];
     rank = 1 + static_cast<std::int32_t>(isa.logits->count_above(logits, vocab, own));
   }
   element<std::int32_t>(params.ranks, r) = rank;
+  const std::int64_t chosen = params.chosen_ids.empty() ? 0 : params.chosen_ids.dim(1);
+  for (std::int64_t i = 0; i < chosen; ++i) {
+    row_of<float>(params.chosen_logprobs, r)[i] =
+        score(row_of<const std::int32_t>(params.chosen_ids, r)[i]);
+  }
   if (params.top_ids.empty() || params.top_ids.dim(1) == 0) {
     return;
   }
@@ -220,6 +270,13 @@ Status process_logits(const IsaKernels& /*isa*/, Stream& stream,
       std::memset(scratch, 0, static_cast<std::size_t>(bytes));
       penalize(params, r, reinterpret_cast<std::int32_t*>(scratch));
     }
+  });
+}
+
+Status mask_logits(const IsaKernels& /*isa*/, Stream& stream, const MaskLogitsParams& params) {
+  return for_rows(stream, params.logits.dim(0), 64, [&](std::int64_t r, std::byte* /*scratch*/) {
+    keep_allowed(params, r);
+    ban_sequences(params, r);
   });
 }
 

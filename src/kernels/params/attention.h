@@ -47,16 +47,22 @@ struct KvWriteParams {
 /// context_lens[s] positions. A token at position p attends to the positions in
 /// (p - window, p], or [0, p] when window is 0. Sums run over groups of 16 positions that start at
 /// multiples of 16, so a token's result does not depend on chunking or on other sequences.
-/// Source: Kwon et al. 2023, "Efficient Memory Management for LLM Serving with PagedAttention".
+///
+/// The score of a key at position j for a query at position p, both of query head h, is
+///   softcap(scale * q . k) + alibi_slopes[h] * (j - p),  softcap(s) = cap * tanh(s / cap).
+/// Sources: Kwon et al. 2023, "Efficient Memory Management for LLM Serving with PagedAttention";
+/// Press et al. 2022, "Train Short, Test Long" (ALiBi); Gemma 2's report (soft caps).
 struct AttentionParams {
   Tensor q;        ///< [tokens, num_heads, head_dim] f32; num_heads is a multiple of num_kv_heads
   Tensor k_cache;  ///< [num_blocks, num_kv_heads, block_size, head_dim] f32 or bf16
   Tensor v_cache;  ///< as k_cache
-  Tensor block_tables;  ///< [sequences, max_blocks] i32
-  Tensor query_start;   ///< [sequences + 1] i32
-  Tensor context_lens;  ///< [sequences] i32
-  Tensor out;           ///< [tokens, num_heads, head_dim] f32
-  float scale = 1.0F;   ///< Multiplies q . k before the softmax.
+  Tensor block_tables;   ///< [sequences, max_blocks] i32
+  Tensor query_start;    ///< [sequences + 1] i32
+  Tensor context_lens;   ///< [sequences] i32
+  Tensor alibi_slopes;   ///< [num_heads] f32; or empty
+  Tensor out;            ///< [tokens, num_heads, head_dim] f32
+  float scale = 1.0F;    ///< Multiplies q . k before the softmax.
+  float softcap = 0.0F;  ///< 0 = none.
   std::int64_t window = 0;
 
   [[nodiscard]] Operands operands() const {
@@ -74,6 +80,7 @@ struct AttentionParams {
         .reads(block_tables)
         .reads(query_start)
         .reads(context_lens)
+        .reads(alibi_slopes)
         .writes(out);
   }
 };

@@ -80,6 +80,41 @@ struct ProcessLogitsParams {
   }
 };
 
+/// Sets the logits of the tokens that must not be drawn to -infinity, in place.
+///
+/// Row r allows the ids allowed_ids[allowed_start[r] .. allowed_start[r + 1]) alone, or all when
+/// that range is empty. It also bans the sequences ban_start[r] .. ban_start[r + 1), where sequence
+/// s has the tokens ban_ids[ban_offsets[s] .. ban_offsets[s + 1]): the last token of a sequence is
+/// banned where the tokens before it are the last tokens of the row's output, which is
+/// token_buffer[buffer_row, prompt_len .. total_len). Ids outside the vocabulary are skipped.
+/// Source: the documented meaning of vLLM's allowed_token_ids and bad_words.
+struct MaskLogitsParams {
+  Tensor logits;         ///< [rows, vocab] f32, changed
+  Tensor token_buffer;   ///< [buffer_size, max_tokens] i32
+  Tensor buffer_rows;    ///< [rows] i32
+  Tensor prompt_lens;    ///< [rows] i32
+  Tensor total_lens;     ///< [rows] i32
+  Tensor allowed_start;  ///< [rows + 1] i32
+  Tensor allowed_ids;    ///< [allowed] i32, ascending within a row
+  Tensor ban_start;      ///< [rows + 1] i32
+  Tensor ban_offsets;    ///< [sequences + 1] i32
+  Tensor ban_ids;        ///< [banned] i32
+
+  [[nodiscard]] Operands operands() const {
+    return Operands()
+        .updates(logits)
+        .add({.tensor = token_buffer, .access = Access::kRead, .indices = buffer_rows, .axis = 0})
+        .reads(buffer_rows)
+        .reads(prompt_lens)
+        .reads(total_lens)
+        .reads(allowed_start)
+        .reads(allowed_ids)
+        .reads(ban_start)
+        .reads(ban_offsets)
+        .reads(ban_ids);
+  }
+};
+
 /// Draws one token a row.
 ///
 /// temperature 0: the largest logit, the lowest id among equals. Else p = softmax(logits /
@@ -115,7 +150,7 @@ struct SampleParams {
   }
 };
 
-/// log_softmax of each row, at one token and at its top_n largest tokens.
+/// log_softmax of each row, at one token, at its top_n largest tokens and at given ones.
 struct TokenLogprobsParams {
   Tensor logits;        ///< [rows, vocab] f32
   Tensor tokens;        ///< [rows] i32; a token outside the vocabulary gives NaN and rank 0
@@ -123,6 +158,8 @@ struct TokenLogprobsParams {
   Tensor ranks;         ///< [rows] i32: 1 + how many tokens have a larger logit
   Tensor top_ids;       ///< [rows, top_n] i32, largest first, ties lowest id first; empty for none
   Tensor top_logprobs;  ///< [rows, top_n] f32; empty for none
+  Tensor chosen_ids;    ///< [rows, chosen] i32; empty for none
+  Tensor chosen_logprobs;  ///< [rows, chosen] f32; NaN for an id outside the vocabulary
 
   [[nodiscard]] Operands operands() const {
     return Operands()
@@ -131,7 +168,9 @@ struct TokenLogprobsParams {
         .writes(logprobs)
         .writes(ranks)
         .writes(top_ids)
-        .writes(top_logprobs);
+        .writes(top_logprobs)
+        .reads(chosen_ids)
+        .writes(chosen_logprobs);
   }
 };
 

@@ -24,6 +24,21 @@ void store(const Tensor& cache, std::int64_t index, float value) {
   }
 }
 
+/// The score of a key `distance` positions from the query, which is not positive.
+double biased_score(const AttentionParams& params, double dot, std::int64_t head,
+                    std::int64_t distance) {
+  double score = dot * static_cast<double>(params.scale);
+  if (params.softcap != 0.0F) {
+    const auto cap = static_cast<double>(params.softcap);
+    score = cap * std::tanh(score / cap);
+  }
+  if (!params.alibi_slopes.empty()) {
+    score +=
+        static_cast<double>(at<float>(params.alibi_slopes, head)) * static_cast<double>(distance);
+  }
+  return score;
+}
+
 /// One query over the positions [first, last] of sequence `s`.
 void attend(const AttentionParams& params, std::int64_t s, std::int64_t token, std::int64_t head,
             std::int64_t first, std::int64_t last) {
@@ -45,7 +60,7 @@ void attend(const AttentionParams& params, std::int64_t s, std::int64_t token, s
     for (std::int64_t d = 0; d < head_dim; ++d) {
       score += static_cast<double>(q[d]) * element(params.k_cache.dtype, k_data, k + d);
     }
-    weights.push_back(score * static_cast<double>(params.scale));
+    weights.push_back(biased_score(params, score, head, p - last));
     largest = std::max(largest, weights.back());
   }
   double total = 0.0;

@@ -1,6 +1,7 @@
 // Embedding, norm, matrix product and the like.
 
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "kernels/ref/element.h"
@@ -49,8 +50,66 @@ void normalize(const RmsNormParams& params, const float* x, float* out) {
   for (std::int64_t i = 0; i < width; ++i) {
     const double w =
         element(params.weight.dtype, static_cast<const std::byte*>(params.weight.data), i);
-    out[i] = static_cast<float>(static_cast<double>(x[i]) * scale * w);
+    out[i] = static_cast<float>(static_cast<double>(x[i]) * scale *
+                                (w + static_cast<double>(params.weight_offset)));
   }
+}
+
+void normalize(const LayerNormParams& params, const float* x, float* out) {
+  const std::int64_t width = params.weight.dim(0);
+  const std::vector<double> row(x, x + width);
+  double mean = 0.0;
+  for (const double value : row) {
+    mean += value;
+  }
+  mean /= static_cast<double>(width);
+  double variance = 0.0;
+  for (const double value : row) {
+    variance += (value - mean) * (value - mean);
+  }
+  variance /= static_cast<double>(width);
+  const double scale = 1.0 / std::sqrt(variance + static_cast<double>(params.epsilon));
+  for (std::int64_t i = 0; i < width; ++i) {
+    const double w =
+        element(params.weight.dtype, static_cast<const std::byte*>(params.weight.data), i) +
+        static_cast<double>(params.weight_offset);
+    const double b =
+        params.bias.empty()
+            ? 0.0
+            : element(params.bias.dtype, static_cast<const std::byte*>(params.bias.data), i);
+    out[i] = static_cast<float>((row[static_cast<std::size_t>(i)] - mean) * scale * w + b);
+  }
+}
+
+/// Calls normalize() for each head, or row, of x.
+template <class Params>
+Status normalize_rows(const Params& params) {
+  const std::int64_t heads = params.x.rank == 3 ? params.x.dim(1) : 1;
+  for (std::int64_t r = 0; r < params.x.dim(0); ++r) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const std::int64_t in = params.x.rank == 3 ? h * params.x.stride(1) : 0;
+      const std::int64_t to = params.x.rank == 3 ? h * params.out.stride(1) : 0;
+      normalize(params, float_row(params.x, r) + in, float_row(params.out, r) + to);
+    }
+  }
+  return {};
+}
+
+double activate(Activation activation, double x) {
+  switch (activation) {
+    case Activation::kSilu:
+      return x / (1.0 + std::exp(-x));
+    case Activation::kGeluTanh:
+      return 0.5 * x *
+             (1.0 + std::tanh(std::sqrt(2.0 * std::numbers::inv_pi) * (x + 0.044715 * x * x * x)));
+    case Activation::kGelu:
+      return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
+    case Activation::kRelu:
+      return x < 0.0 ? 0.0 : x;
+    case Activation::kReluSquared:
+      return x < 0.0 ? 0.0 : x * x;
+  }
+  CHECK(false);
 }
 
 }  // namespace
@@ -62,24 +121,21 @@ Status embedding(Stream& /*stream*/, const EmbeddingParams& params) {
     const bool known = id >= 0 && id < params.table.dim(0);
     float* out = float_row(params.out, t);
     for (std::int64_t i = 0; i < width; ++i) {
-      out[i] = known
-                   ? static_cast<float>(element(params.table.dtype, row_data(params.table, id), i))
-                   : 0.0F;
+      const float value =
+          known ? static_cast<float>(element(params.table.dtype, row_data(params.table, id), i))
+                : 0.0F;
+      out[i] = params.accumulate ? out[i] + value : value;
     }
   }
   return {};
 }
 
 Status rms_norm(Stream& /*stream*/, const RmsNormParams& params) {
-  const std::int64_t heads = params.x.rank == 3 ? params.x.dim(1) : 1;
-  for (std::int64_t r = 0; r < params.x.dim(0); ++r) {
-    for (std::int64_t h = 0; h < heads; ++h) {
-      const std::int64_t in = params.x.rank == 3 ? h * params.x.stride(1) : 0;
-      const std::int64_t to = params.x.rank == 3 ? h * params.out.stride(1) : 0;
-      normalize(params, float_row(params.x, r) + in, float_row(params.out, r) + to);
-    }
-  }
-  return {};
+  return normalize_rows(params);
+}
+
+Status layer_norm(Stream& /*stream*/, const LayerNormParams& params) {
+  return normalize_rows(params);
 }
 
 Status gemm(Stream& /*stream*/, const GemmParams& params) {
@@ -103,14 +159,49 @@ Status gemm(Stream& /*stream*/, const GemmParams& params) {
   return {};
 }
 
-Status silu_mul(Stream& /*stream*/, const SiluMulParams& params) {
+Status activation(Stream& /*stream*/, const ActivationParams& params) {
+  for (std::int64_t r = 0; r < params.out.dim(0); ++r) {
+    for (std::int64_t i = 0; i < params.out.dim(1); ++i) {
+      float_row(params.out, r)[i] = static_cast<float>(
+          activate(params.activation, static_cast<double>(float_row(params.x, r)[i])));
+    }
+  }
+  return {};
+}
+
+Status gated_activation(Stream& /*stream*/, const GatedActivationParams& params) {
   for (std::int64_t r = 0; r < params.out.dim(0); ++r) {
     const float* gate = float_row(params.gate, r);
     const float* up = float_row(params.up, r);
     float* out = float_row(params.out, r);
     for (std::int64_t i = 0; i < params.out.dim(1); ++i) {
-      const auto z = static_cast<double>(gate[i]);
-      out[i] = static_cast<float>(z / (1.0 + std::exp(-z)) * static_cast<double>(up[i]));
+      out[i] = static_cast<float>(activate(params.activation, static_cast<double>(gate[i])) *
+                                  static_cast<double>(up[i]));
+    }
+  }
+  return {};
+}
+
+Status add(Stream& /*stream*/, const AddParams& params) {
+  for (std::int64_t r = 0; r < params.out.dim(0); ++r) {
+    const float* x = float_row(params.x, r);
+    float* out = float_row(params.out, r);
+    for (std::int64_t i = 0; i < params.out.dim(1); ++i) {
+      out[i] = static_cast<float>(static_cast<double>(out[i]) +
+                                  static_cast<double>(params.scale) * static_cast<double>(x[i]));
+    }
+  }
+  return {};
+}
+
+Status scale(Stream& /*stream*/, const ScaleParams& params) {
+  const auto cap = static_cast<double>(params.softcap);
+  for (std::int64_t r = 0; r < params.out.dim(0); ++r) {
+    const float* x = float_row(params.x, r);
+    float* out = float_row(params.out, r);
+    for (std::int64_t i = 0; i < params.out.dim(1); ++i) {
+      const double value = static_cast<double>(params.scale) * static_cast<double>(x[i]);
+      out[i] = static_cast<float>(cap != 0.0 ? cap * std::tanh(value / cap) : value);
     }
   }
   return {};
@@ -131,8 +222,12 @@ const KernelTable& kernel_table() {
   static constexpr KernelTable kTable = {.name = "ref",
                                          .embedding = embedding,
                                          .rms_norm = rms_norm,
+                                         .layer_norm = layer_norm,
                                          .gemm = gemm,
-                                         .silu_mul = silu_mul,
+                                         .activation = activation,
+                                         .gated_activation = gated_activation,
+                                         .add = add,
+                                         .scale = scale,
                                          .gather_rows = gather_rows,
                                          .rope = rope,
                                          .kv_write = kv_write,
@@ -140,6 +235,7 @@ const KernelTable& kernel_table() {
                                          .gather_tokens = gather_tokens,
                                          .scatter_tokens = scatter_tokens,
                                          .process_logits = process_logits,
+                                         .mask_logits = mask_logits,
                                          .sample = sample,
                                          .token_logprobs = token_logprobs};
   return kTable;

@@ -7,8 +7,12 @@ namespace godwit::ref {
 
 Status embedding(Stream& stream, const EmbeddingParams& params);
 Status rms_norm(Stream& stream, const RmsNormParams& params);
+Status layer_norm(Stream& stream, const LayerNormParams& params);
 Status gemm(Stream& stream, const GemmParams& params);
-Status silu_mul(Stream& stream, const SiluMulParams& params);
+Status activation(Stream& stream, const ActivationParams& params);
+Status gated_activation(Stream& stream, const GatedActivationParams& params);
+Status add(Stream& stream, const AddParams& params);
+Status scale(Stream& stream, const ScaleParams& params);
 Status gather_rows(Stream& stream, const GatherRowsParams& params);
 
 Status rope(Stream& stream, const RopeParams& params);
@@ -18,6 +22,7 @@ Status attention(Stream& stream, const AttentionParams& params);
 Status gather_tokens(Stream& stream, const GatherTokensParams& params);
 Status scatter_tokens(Stream& stream, const ScatterTokensParams& params);
 Status process_logits(Stream& stream, const ProcessLogitsParams& params);
+Status mask_logits(Stream& stream, const MaskLogitsParams& params);
 Status sample(Stream& stream, const SampleParams& params);
 Status token_logprobs(Stream& stream, const TokenLogprobsParams& params);
 

@@ -22,6 +22,10 @@ const std::int32_t* token_row(const Tensor& token_buffer, std::int64_t row) {
   return static_cast<const std::int32_t*>(token_buffer.data) + row * token_buffer.stride(0);
 }
 
+std::int32_t* int_row(const Tensor& tensor, std::int64_t row) {
+  return static_cast<std::int32_t*>(tensor.data) + row * tensor.stride(0);
+}
+
 /// A row of logits in which NaN counts as -infinity.
 std::vector<double> read_logits(const Tensor& logits, std::int64_t row) {
   std::vector<double> values(float_row(logits, row), float_row(logits, row) + logits.dim(1));
@@ -162,6 +166,44 @@ Status process_logits(Stream& /*stream*/, const ProcessLogitsParams& params) {
   return {};
 }
 
+Status mask_logits(Stream& /*stream*/, const MaskLogitsParams& params) {
+  constexpr float kBanned = -std::numeric_limits<float>::infinity();
+  const std::int64_t vocab = params.logits.dim(1);
+  for (std::int64_t r = 0; r < params.logits.dim(0); ++r) {
+    float* logits = float_row(params.logits, r);
+    const std::int32_t first = at<std::int32_t>(params.allowed_start, r);
+    const std::int32_t end = at<std::int32_t>(params.allowed_start, r + 1);
+    if (first < end) {
+      std::unordered_set<std::int64_t> allowed;
+      for (std::int32_t i = first; i < end; ++i) {
+        allowed.insert(at<std::int32_t>(params.allowed_ids, i));
+      }
+      for (std::int64_t id = 0; id < vocab; ++id) {
+        logits[id] = allowed.count(id) > 0 ? logits[id] : kBanned;
+      }
+    }
+    const std::int32_t* tokens =
+        token_row(params.token_buffer, at<std::int32_t>(params.buffer_rows, r));
+    const std::vector<std::int32_t> output(tokens + at<std::int32_t>(params.prompt_lens, r),
+                                           tokens + at<std::int32_t>(params.total_lens, r));
+    for (std::int64_t s = at<std::int32_t>(params.ban_start, r);
+         s < at<std::int32_t>(params.ban_start, r + 1); ++s) {
+      std::vector<std::int32_t> banned;
+      for (std::int64_t i = at<std::int32_t>(params.ban_offsets, s);
+           i < at<std::int32_t>(params.ban_offsets, s + 1); ++i) {
+        banned.push_back(at<std::int32_t>(params.ban_ids, i));
+      }
+      const bool in_vocabulary = !banned.empty() && banned.back() >= 0 && banned.back() < vocab;
+      if (in_vocabulary && banned.size() - 1 <= output.size() &&
+          std::equal(banned.begin(), banned.end() - 1,
+                     output.end() - static_cast<std::ptrdiff_t>(banned.size() - 1))) {
+        logits[banned.back()] = kBanned;
+      }
+    }
+  }
+  return {};
+}
+
 Status sample(Stream& /*stream*/, const SampleParams& params) {
   for (std::int64_t r = 0; r < params.logits.dim(0); ++r) {
     static_cast<std::int32_t*>(params.tokens.data)[r * params.tokens.stride(0)] = draw(params, r);
@@ -182,15 +224,21 @@ Status token_logprobs(Stream& /*stream*/, const TokenLogprobsParams& params) {
     const auto logprob = [&](std::int32_t id) {
       return static_cast<float>(logits[static_cast<std::size_t>(id)] - largest - std::log(sum));
     };
+    const auto score = [&](std::int32_t token) {
+      return token >= 0 && token < vocab ? logprob(token) : std::numeric_limits<float>::quiet_NaN();
+    };
     const std::int32_t token = at<std::int32_t>(params.tokens, r);
+    float_row(params.logprobs, r)[0] = score(token);
     const bool known = token >= 0 && token < vocab;
-    float_row(params.logprobs, r)[0] =
-        known ? logprob(token) : std::numeric_limits<float>::quiet_NaN();
     std::int32_t rank = known ? 1 : 0;
     for (std::size_t i = 0; known && i < logits.size(); ++i) {
       rank += logits[i] > logits[static_cast<std::size_t>(token)] ? 1 : 0;
     }
-    static_cast<std::int32_t*>(params.ranks.data)[r * params.ranks.stride(0)] = rank;
+    int_row(params.ranks, r)[0] = rank;
+    const std::int64_t chosen = params.chosen_ids.empty() ? 0 : params.chosen_ids.dim(1);
+    for (std::int64_t i = 0; i < chosen; ++i) {
+      float_row(params.chosen_logprobs, r)[i] = score(int_row(params.chosen_ids, r)[i]);
+    }
     const std::int64_t top_n = params.top_ids.empty() ? 0 : params.top_ids.dim(1);
     for (std::int64_t i = 0; i < top_n; ++i) {
       const std::int32_t id = i < vocab ? order[static_cast<std::size_t>(i)] : -1;

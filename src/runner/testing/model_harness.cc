@@ -36,7 +36,7 @@ std::unique_ptr<ModelHarness> ModelHarness::load(const std::filesystem::path& pa
   harness->stream_ = must(harness->device_->create_stream());
   ModelFiles files = must(open_model(path));
   const bool exact = options.precision == Precision::kExact;
-  const MemoryPlanOptions memory = {.max_model_len = {},
+  const MemoryPlanOptions memory = {.max_model_len = options.max_model_len,
                                     .kv_cache_bytes = std::size_t{1} << 30,
                                     .block_size = options.block_size,
                                     .max_num_seqs = kSequences,

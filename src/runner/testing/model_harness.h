@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct HarnessOptions {
   int threads = 1;
   Precision precision = Precision::kExact;
   std::int64_t block_size = 16;
+  std::optional<std::int64_t> max_model_len = std::nullopt;  ///< The model's own when absent.
 };
 
 /// A part of a sequence: `ids` take the positions from `start` on.

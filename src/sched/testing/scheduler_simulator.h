@@ -179,6 +179,7 @@ inline SequenceSpec SchedulerSimulator::choose_spec() {
   SequenceSpec spec;
   if (last_spec_ && choose_(3) == 0) {
     spec = *last_spec_;  // As with n > 1.
+    spec.leader = last_spec_->leader.value_or(last_spec_->id);
   } else {
     // Two stems, so that prefixes are shared up to any point.
     const std::int64_t stem = choose_(2);

@@ -6,6 +6,8 @@
 // computed from rows of keys (few queries) or from a transposed group (lane = position).
 
 #include "kernels/cpu/simd/exp.h"
+// After what it is written over:
+#include "kernels/cpu/simd/soft_cap.h"
 
 namespace godwit::cpu {
 namespace {
@@ -232,10 +234,30 @@ void add_all_values(const AttentionScratch& s, const float* const (&rows)[16], c
   }
 }
 
+/// The bias of the group's positions, of which `first` is the first one's distance to the query.
+inline F32x16 alibi(float slope, std::int64_t first) {
+  alignas(64) static constexpr float kLanes[16] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                                   8, 9, 10, 11, 12, 13, 14, 15};
+  return splat(slope) * (load(kLanes) + splat(static_cast<float>(first)));
+}
+
+/// Scores from dot products: scaled, capped, biased, and -infinity outside `span`.
+inline F32x16 finish_scores(const AttentionItem& item, std::int64_t query, std::int64_t base,
+                            const Span& span, const F32x16& dots) {
+  F32x16 scores = dots * splat(item.scale);
+  if (item.softcap != 0.0F) {
+    scores = soft_cap(scores, item.softcap);
+  }
+  if (item.alibi_slopes != nullptr) {
+    const std::int64_t position = item.first_position + query / item.heads;
+    scores = scores + alibi(item.alibi_slopes[query % item.heads], base - position);
+  }
+  return select_range(scores, span.begin, span.end, splat(kMasked));
+}
+
 /// Turns the scores of one query into weights and rescales what it has so far.
-inline void weigh(const AttentionItem& item, const AttentionScratch& s, std::int64_t query,
-                  const Span& span, const F32x16& raw, float* weights) {
-  const F32x16 scores = select_range(raw * splat(item.scale), span.begin, span.end, splat(kMasked));
+inline void weigh(const AttentionScratch& s, std::int64_t query, const F32x16& scores,
+                  float* weights) {
   const float before = s.largest[query];
   const float here = max_lane(scores);
   const float largest = here > before ? here : before;
@@ -291,7 +313,8 @@ void attend_group(const AttentionItem& item, const AttentionScratch& s, const Re
   alignas(64) float weights[kQueries * 16];
   for (int r = 0; r < kQueries; ++r) {
     if (spans[r].begin < spans[r].end) {
-      weigh(item, s, query + r, spans[r], scores[r], weights + r * 16);
+      weigh(s, query + r, finish_scores(item, query + r, group.base, spans[r], scores[r]),
+            weights + r * 16);
     }
   }
   // Positions that all attend to go together, the others one query at a time: a masked value is not

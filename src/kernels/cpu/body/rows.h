@@ -1,8 +1,10 @@
 // Kernels on one row of activations. Included after a simd/ header.
 
 #include "kernels/cpu/simd/exp.h"
-// Written over the lanes, as this file:
+// After what it is written over:
 #include "kernels/cpu/body/widen_quant.h"
+#include "kernels/cpu/simd/activation.h"
+#include "kernels/cpu/simd/soft_cap.h"
 
 namespace godwit::cpu {
 namespace {
@@ -24,16 +26,81 @@ void rms_norm(const float* x, const float* weight, float* out, std::int64_t widt
   store(out + i, load(x + i, width - i) * scales * load(weight + i, width - i), 0, width - i);
 }
 
-inline F32x16 silu_times(const F32x16& gate, const F32x16& up) {
-  return gate / (splat(1.0F) + exp(splat(0.0F) - gate)) * up;
-}
-
-void silu_mul(const float* gate, const float* up, float* out, std::int64_t width) {
+void layer_norm(const float* x, const float* weight, const float* bias, float* out,
+                std::int64_t width, float epsilon) {
+  F32x16 total = splat(0.0F);
   std::int64_t i = 0;
   for (; i + 16 <= width; i += 16) {
-    store(out + i, silu_times(load(gate + i), load(up + i)));
+    total = total + load(x + i);
   }
-  store(out + i, silu_times(load(gate + i, width - i), load(up + i, width - i)), 0, width - i);
+  total = total + load(x + i, width - i);
+  const F32x16 mean = splat(sum(total) / static_cast<float>(width));
+  F32x16 squares = splat(0.0F);
+  for (i = 0; i + 16 <= width; i += 16) {
+    const F32x16 v = load(x + i) - mean;
+    squares = fma(v, v, squares);
+  }
+  const F32x16 tail = select_range(load(x + i, width - i) - mean, 0, width - i, splat(0.0F));
+  squares = fma(tail, tail, squares);
+  const F32x16 scale =
+      splat(1.0F / __builtin_sqrtf(sum(squares) / static_cast<float>(width) + epsilon));
+  const F32x16 none = splat(0.0F);
+  for (i = 0; i + 16 <= width; i += 16) {
+    const F32x16 shift = bias != nullptr ? load(bias + i) : none;
+    store(out + i, (load(x + i) - mean) * scale * load(weight + i) + shift);
+  }
+  const std::int64_t rest = width - i;
+  const F32x16 shift = bias != nullptr ? load(bias + i, rest) : none;
+  store(out + i, (load(x + i, rest) - mean) * scale * load(weight + i, rest) + shift, 0, rest);
+}
+
+template <class Function>
+void activation(const float* x, float* out, std::int64_t width) {
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    store(out + i, Function::of(load(x + i)));
+  }
+  store(out + i, Function::of(load(x + i, width - i)), 0, width - i);
+}
+
+template <class Function>
+void gated_activation(const float* gate, const float* up, float* out, std::int64_t width) {
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    store(out + i, Function::of(load(gate + i)) * load(up + i));
+  }
+  store(out + i, Function::of(load(gate + i, width - i)) * load(up + i, width - i), 0, width - i);
+}
+
+void add(const float* x, float scale, float* out, std::int64_t width) {
+  const F32x16 factor = splat(scale);
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    store(out + i, fma(factor, load(x + i), load(out + i)));
+  }
+  const std::int64_t rest = width - i;
+  store(out + i, fma(factor, load(x + i, rest), load(out + i, rest)), 0, rest);
+}
+
+template <bool kCapped>
+void scale_row(const float* x, float scale, float softcap, float* out, std::int64_t width) {
+  const auto of = [&](const F32x16& v) __attribute__((always_inline)) {
+    const F32x16 scaled = v * splat(scale);
+    return kCapped ? soft_cap(scaled, softcap) : scaled;
+  };
+  std::int64_t i = 0;
+  for (; i + 16 <= width; i += 16) {
+    store(out + i, of(load(x + i)));
+  }
+  store(out + i, of(load(x + i, width - i)), 0, width - i);
+}
+
+void scale(const float* x, float scale, float softcap, float* out, std::int64_t width) {
+  if (softcap != 0.0F) {
+    scale_row<true>(x, scale, softcap, out, width);
+  } else {
+    scale_row<false>(x, scale, softcap, out, width);
+  }
 }
 
 void rope_halves(float* x, const float* table, std::int64_t half) {
@@ -105,7 +172,13 @@ void quantize(const float* x, std::int64_t count, const QuantInputs& to) {
 
 constexpr RowKernels kRows = {
     .rms_norm = rms_norm,
-    .silu_mul = silu_mul,
+    .layer_norm = layer_norm,
+    .activation = {activation<Silu>, activation<GeluTanh>, activation<Gelu>, activation<Relu>,
+                   activation<ReluSquared>},
+    .gated_activation = {gated_activation<Silu>, gated_activation<GeluTanh>, gated_activation<Gelu>,
+                         gated_activation<Relu>, gated_activation<ReluSquared>},
+    .add = add,
+    .scale = scale,
     .rope_halves = rope_halves,
     .widen = {widen_row<float>, widen_row<Half>, widen_row<BFloat>, widen_q8_0, widen_q4_0,
               widen_q4_1, widen_q5_0, widen_q5_1, widen_super<WideQ2K>, widen_super<WideQ3K>,
