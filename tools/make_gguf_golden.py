@@ -7,9 +7,12 @@ Run it in an environment of its own, from the root of the tree:
     python3 -m venv VENV
     CMAKE_ARGS=-DGGML_NATIVE=ON VENV/bin/pip install gguf==0.19.0 numpy==2.4.6 jinja2==3.1.6 \\
         llama-cpp-python==0.3.36
-    VENV/bin/python tools/make_gguf_golden.py DEFAULT_MODEL.gguf
+    VENV/bin/python tools/make_gguf_golden.py DEFAULT_MODEL.gguf [NAME...]
 
-NAME.gguf       a model of tests/data/models as llama.cpp's converter would write it
+With names, only these files are made again and the rest of llama_cpp.json is kept.
+
+NAME.gguf       a model of tests/data/models as llama.cpp's converter would write it; "wide" is a
+                llama of random weights that is 256 wide, because rows of the K types must be
 NAME.json       prompts (ids), logits after the last id, logprob of each next id, greedy ids and
                 margins (largest minus second logit), from a float64 forward over the weights as
                 gguf.quants.dequantize gives them
@@ -18,13 +21,14 @@ default.json    the same for the default model along llama.cpp's greedy ids, in 
 llama_cpp.json  greedy ids, margins and logprobs along them from llama.cpp, for every file and for
                 the default model: "stored" on the file itself, where llama.cpp rounds activations
                 to what the weights' type pairs with; "dequantised" on a copy with F32 weights,
-                where it rounds nothing
+                where it rounds nothing. It cannot multiply with Q8_K, so there is no "stored" of it
 
 The forward is ours, so it first proves itself: on every model written as F32 it must give the
 logits and logprobs that Hugging Face's code gave (golden.json and golden.safetensors of the model).
 qwen2 has sliding windows of 16, which GGUF cannot say; it is compared where a window hides nothing.
 """
 
+import ctypes
 import importlib.metadata
 import json
 import pathlib
@@ -42,7 +46,8 @@ OUT = pathlib.Path("tests/data/gguf")
 TYPES = gguf.GGMLQuantizationType
 FILE_TYPES = gguf.LlamaFileType
 
-# (name, model, type of matrices, type of the embedding). 96, llama_tied's width, is an odd number
+# (name, model, type of matrices, type of the embedding, types of other matrices by a part of their
+# names). 96, llama_tied's width, is an odd number
 # of quantisation blocks.
 FILES = [
     ("llama-f16", "llama_tied", TYPES.F16, TYPES.F16),
@@ -57,7 +62,25 @@ FILES = [
     ("qwen3-q8_0", "qwen3", TYPES.Q8_0, TYPES.Q8_0),
     ("qwen3-q4_0", "qwen3", TYPES.Q4_0, TYPES.Q4_0),
     ("qwen3-q4_1", "qwen3", TYPES.Q4_1, TYPES.Q4_1),
+    ("qwen3-q5_0", "qwen3", TYPES.Q5_0, TYPES.Q5_0),
+    ("qwen3-q5_1", "qwen3", TYPES.Q5_1, TYPES.Q5_1),
+    ("wide-q2_k", "wide", TYPES.Q2_K, TYPES.Q2_K),
+    ("wide-q3_k", "wide", TYPES.Q3_K, TYPES.Q3_K),
+    ("wide-q4_k", "wide", TYPES.Q4_K, TYPES.Q4_K),
+    ("wide-q5_k", "wide", TYPES.Q5_K, TYPES.Q5_K),
+    ("wide-q6_k", "wide", TYPES.Q6_K, TYPES.Q6_K),
+    ("wide-q8_k", "wide", TYPES.Q8_K, TYPES.F16),
+    # As in a Q4_K_M: more bits for the head, the values and some of the other matrices.
+    ("wide-mixed", "wide", TYPES.Q4_K, TYPES.Q4_K,
+     {"lm_head": TYPES.Q6_K, "v_proj": TYPES.Q6_K, "0.mlp.down_proj": TYPES.Q5_0,
+      "1.mlp.down_proj": TYPES.Q8_0, "1.self_attn.o_proj": TYPES.Q3_K}),
 ]
+WIDE_CONFIG = {
+    "model_type": "llama", "hidden_size": 256, "intermediate_size": 256, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 1, "head_dim": 64, "vocab_size": 256,
+    "max_position_embeddings": 512, "rms_norm_eps": 1e-5, "rope_parameters": {"rope_theta": 1e4},
+}
+WIDE_PROMPT_LENGTHS = (5, 17, 33, 48, 60)
 PROMPTS = (1, 2, 4)  # of the models' five
 GREEDY_STEPS = 16
 DEFAULT_STEPS = 32
@@ -94,6 +117,85 @@ def load_safetensors(path):
     return tensors
 
 
+def wide_weights():
+    """The weights of "wide" by Hugging Face's names; the head is used where a file has its type."""
+    config, random = WIDE_CONFIG, numpy.random.default_rng(23)
+    width, inner = config["hidden_size"], config["intermediate_size"]
+    head_dim = config["head_dim"]
+
+    def matrix(rows, columns, size=1.0):
+        values = random.standard_normal((rows, columns)) * (size / numpy.sqrt(columns))
+        return values.astype(numpy.float32)
+
+    def norm():
+        return (1 + 0.1 * random.standard_normal(width)).astype(numpy.float32)
+
+    tensors = {"model.embed_tokens.weight": matrix(config["vocab_size"], width, 3.0),
+               "lm_head.weight": matrix(config["vocab_size"], width, 3.0),
+               "model.norm.weight": norm()}
+    for index in range(config["num_hidden_layers"]):
+        layer = f"model.layers.{index}"
+        tensors |= {
+            f"{layer}.input_layernorm.weight": norm(),
+            f"{layer}.post_attention_layernorm.weight": norm(),
+            f"{layer}.self_attn.q_proj.weight": matrix(4 * head_dim, width),
+            f"{layer}.self_attn.k_proj.weight": matrix(head_dim, width),
+            f"{layer}.self_attn.v_proj.weight": matrix(head_dim, width),
+            f"{layer}.self_attn.o_proj.weight": matrix(width, 4 * head_dim),
+            f"{layer}.mlp.gate_proj.weight": matrix(inner, width),
+            f"{layer}.mlp.up_proj.weight": matrix(inner, width),
+            f"{layer}.mlp.down_proj.weight": matrix(width, inner),
+        }
+    return tensors
+
+
+def read_config(model):
+    return WIDE_CONFIG if model == "wide" else json.loads(
+        (MODELS / model / "config.json").read_text())
+
+
+def read_weights(model):
+    if model == "wide":
+        return wide_weights()
+    return load_safetensors(MODELS / model / "model.safetensors")
+
+
+def ggml_function(name):
+    library = pathlib.Path(llama_cpp.__file__).parent / "lib" / "libggml-base.so"
+    return getattr(ctypes.CDLL(str(library)), name)
+
+
+def quantize(values, kind):
+    """Blocks of a matrix. The gguf package cannot make those of 256; ggml's library can."""
+    if not kind.name.endswith("_K"):
+        return gguf.quants.quantize(values, kind)
+    elements, size = gguf.GGML_QUANT_SIZES[kind]
+    rows, columns = values.shape
+    blocks = numpy.zeros((rows, columns // elements * size), numpy.uint8)
+    source = values.ctypes.data_as(ctypes.c_void_p)
+    target = blocks.ctypes.data_as(ctypes.c_void_p)
+    if kind == TYPES.Q8_K:
+        ggml_function("quantize_row_q8_K_ref")(source, target, ctypes.c_int64(values.size))
+        return blocks
+    chunk = ggml_function("ggml_quantize_chunk")
+    chunk.restype = ctypes.c_size_t
+    written = chunk(ctypes.c_int(kind), source, target, ctypes.c_int64(0), ctypes.c_int64(rows),
+                    ctypes.c_int64(columns), None)
+    assert written == blocks.size
+    return blocks
+
+
+def dequantize(data, kind):
+    if kind != TYPES.Q8_K:
+        return gguf.quants.dequantize(data, kind)
+    values = numpy.empty((data.shape[0], data.shape[1] // 292 * 256), numpy.float32)
+    data = numpy.ascontiguousarray(data)
+    ggml_function("dequantize_row_q8_K")(
+        data.ctypes.data_as(ctypes.c_void_p), values.ctypes.data_as(ctypes.c_void_p),
+        ctypes.c_int64(values.size))
+    return values
+
+
 def permute(values, heads):
     """Interleaves the two halves of each head's rows, as llama's rotation in ggml wants."""
     shape = values.shape
@@ -126,16 +228,18 @@ def add_tokenizer(writer, model):
     writer.add_chat_template(config["chat_template"])
 
 
-def write_file(path, model, kind, embedding_kind):
+def write_file(path, model, kind, embedding_kind, other_kinds=None):
     """Writes one model as GGUF."""
-    config = json.loads((MODELS / model / "config.json").read_text())
+    config = read_config(model)
     architecture = config["model_type"]
     heads, kv_heads = config["num_attention_heads"], config["num_key_value_heads"]
     head_dim = config.get("head_dim") or config["hidden_size"] // heads
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_type("model")
     writer.add_name(model)
-    writer.add_file_type(FILE_TYPES["ALL_F32" if kind == TYPES.F32 else f"MOSTLY_{kind.name}"])
+    file_type = {TYPES.F32: "ALL_F32", TYPES.Q3_K: "MOSTLY_Q3_K_M", TYPES.Q4_K: "MOSTLY_Q4_K_M",
+                 TYPES.Q5_K: "MOSTLY_Q5_K_M", TYPES.Q8_K: "GUESSED"}
+    writer.add_file_type(FILE_TYPES[file_type.get(kind, f"MOSTLY_{kind.name}")])
     writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
     writer.add_block_count(config["num_hidden_layers"])
     writer.add_context_length(config["max_position_embeddings"])
@@ -155,14 +259,18 @@ def write_file(path, model, kind, embedding_kind):
     names = gguf.get_tensor_name_map(
         gguf.MODEL_ARCH[architecture.upper()], config["num_hidden_layers"]
     )
-    for name, values in load_safetensors(MODELS / model / "model.safetensors").items():
+    for name, values in read_weights(model).items():
+        if name == "lm_head.weight" and model == "wide" and other_kinds is None:
+            continue
         if architecture == "llama" and "q_proj" in name:
             values = permute(values, heads)
         elif architecture == "llama" and "k_proj" in name:
             values = permute(values, kv_heads)
         stored = kind if values.ndim == 2 else TYPES.F32
         stored = embedding_kind if "embed_tokens" in name else stored
-        data = gguf.quants.quantize(numpy.ascontiguousarray(values), stored)
+        for part, other in (other_kinds or {}).items():
+            stored = other if part in name else stored
+        data = quantize(numpy.ascontiguousarray(values), stored)
         writer.add_tensor(names.get_name(name, (".weight", ".bias")), data, raw_dtype=stored)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -180,7 +288,7 @@ def write_dequantised(path, copy):
     writer.add_file_type(FILE_TYPES.ALL_F32)
     writer.add_tokenizer_model("none")
     for tensor in reader.tensors:
-        values = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
+        values = dequantize(tensor.data, tensor.tensor_type)
         shape = [int(size) for size in reversed(tensor.shape)]
         writer.add_tensor(tensor.name, values.astype(numpy.float32).reshape(shape))
     writer.write_header_to_file()
@@ -200,7 +308,7 @@ class Reference:
         self.dtype = dtype
         self.tensors = {}
         for tensor in reader.tensors:
-            values = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
+            values = dequantize(tensor.data, tensor.tensor_type)
             shape = [int(size) for size in reversed(tensor.shape)]
             self.tensors[tensor.name] = values.reshape(shape).astype(dtype)
 
@@ -294,6 +402,10 @@ def greedy(next_row, ids, steps):
 
 
 def golden_prompts(model):
+    if model == "wide":
+        random = numpy.random.default_rng(29)
+        return [{"ids": random.integers(0, WIDE_CONFIG["vocab_size"], length).tolist()}
+                for length in WIDE_PROMPT_LENGTHS]
     return json.loads((MODELS / model / "golden.json").read_text())["prompts"]
 
 
@@ -377,8 +489,10 @@ def llama_answers(path, prompts, steps):
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder) / "f32.gguf"
         write_dequantised(path, copy)
-        return {"stored": llama_greedy(open_llama(path), prompts, steps),
-                "dequantised": llama_greedy(open_llama(copy), prompts, steps)}
+        answers = {"dequantised": llama_greedy(open_llama(copy), prompts, steps)}
+    if not any(tensor.tensor_type == TYPES.Q8_K for tensor in gguf.GGUFReader(path).tensors):
+        answers["stored"] = llama_greedy(open_llama(path), prompts, steps)
+    return answers
 
 
 def check_vocabulary(path, model):
@@ -424,19 +538,27 @@ def write_json(name, value):
 
 
 def main():
-    default_model = pathlib.Path(sys.argv[1])
+    default_model, names = pathlib.Path(sys.argv[1]), sys.argv[2:]
     OUT.mkdir(parents=True, exist_ok=True)
-    for model in sorted({model for _, model, _, _ in FILES}):
+    for model in sorted({model for _, model, *_ in FILES} - {"wide"}):
         print(model, "against Hugging Face:", check_against_hugging_face(model))
     answers = {}
-    for name, model, kind, embedding_kind in FILES:
+    for name, model, kind, embedding_kind, *other_kinds in FILES:
+        if names and name not in names:
+            continue
         path = OUT / f"{name}.gguf"
-        write_file(path, model, kind, embedding_kind)
+        write_file(path, model, kind, embedding_kind, *other_kinds)
         write_json(f"{name}.json", file_golden(path, model))
-        check_vocabulary(path, model)
+        if kind != TYPES.Q8_K:
+            check_vocabulary(path, model)
         prompts = [golden_prompts(model)[index]["ids"] for index in PROMPTS]
         answers[name] = llama_answers(path, prompts, GREEDY_STEPS)
         print(name, path.stat().st_size)
+    if names:
+        recorded = json.loads((OUT / "llama_cpp.json").read_text())
+        recorded["files"] |= answers
+        write_json("llama_cpp.json", recorded)
+        return
     texts, prompts = default_prompts(default_model)
     default = llama_answers(default_model, prompts, DEFAULT_STEPS)
     write_json("llama_cpp.json", {

@@ -12,9 +12,8 @@ TEST(Dense, EmbeddingIsExact) {
   KernelRig oracle("ref", 1);
   for (const std::string& isa : fast_tables()) {
     KernelRig rig(isa, 2);
-    for (const DType type :
-         {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ4_0, DType::kQ4_1}) {
-      for (std::int64_t width = 1; width <= 96; width += 1) {
+    for (const DType type : kWeightTypes) {
+      for (std::int64_t width = 1; width <= 512; width += width < 96 ? 1 : 32) {
         if (width % block_elements(type) != 0) {
           continue;
         }

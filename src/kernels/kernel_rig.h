@@ -50,6 +50,45 @@ inline std::vector<std::string> fast_tables() {
   return names;
 }
 
+inline constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0,
+                                         DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
+                                         DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K,
+                                         DType::kQ6_K, DType::kQ8_K};
+
+/// `count` rounded up to whole blocks.
+inline std::int64_t whole_blocks(DType dtype, std::int64_t count) {
+  const std::int64_t block = block_elements(dtype);
+  return (count + block - 1) / block * block;
+}
+
+/// Places of the f16 in a block (Q8_K has an f32, of which this is the upper half), and whether
+/// what they scale has further factors.
+struct BlockNumbers {
+  std::vector<std::size_t> places;
+  bool has_factors = false;
+};
+
+inline BlockNumbers block_numbers(DType dtype) {
+  switch (dtype) {
+    case DType::kQ4_1:
+    case DType::kQ5_1:
+      return {.places = {0, 2}};
+    case DType::kQ2_K:
+      return {.places = {80, 82}, .has_factors = true};
+    case DType::kQ3_K:
+      return {.places = {108}, .has_factors = true};
+    case DType::kQ4_K:
+    case DType::kQ5_K:
+      return {.places = {0, 2}, .has_factors = true};
+    case DType::kQ6_K:
+      return {.places = {208}, .has_factors = true};
+    case DType::kQ8_K:
+      return {.places = {2}};
+    default:
+      return {.places = {0}};
+  }
+}
+
 class RandomData {
  public:
   explicit RandomData(std::uint32_t seed) : engine_(seed) {}
@@ -78,9 +117,13 @@ class RandomData {
       put_words(data, 2, 0, 0x3c00, 0x0700);
     } else {
       const std::size_t step = dtype == DType::kF16 ? 2 : block_bytes(dtype);
-      put_words(data, step, 0, 0x2000, 0x1000);
-      if (dtype == DType::kQ4_1) {
-        put_words(data, step, 2, 0x2000, 0x1000);
+      const BlockNumbers numbers = block_numbers(dtype);
+      for (const std::size_t place : numbers.places) {
+        put_words(data, step, place,
+                  dtype == DType::kQ8_K ? 0x3c00
+                  : numbers.has_factors ? 0x1000
+                                        : 0x2000,
+                  dtype == DType::kQ8_K ? 0x0200 : 0x1000);
       }
     }
     return data;

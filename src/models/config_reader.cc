@@ -97,7 +97,7 @@ Status refuse_quantization(const ConfigReader& reader) {
     if (reader.find(key) != nullptr) {
       return unimplemented(
           reader.name() + ": " + key + " is set",
-          "use a checkpoint in bf16, f16 or f32, or a GGUF file in Q8_0, Q4_0 or Q4_1");
+          "use a checkpoint in bf16, f16 or f32, or a GGUF file in Q4_0 to Q8_0 or Q2_K to Q6_K");
     }
   }
   return {};

@@ -7,8 +7,10 @@
 namespace godwit::ops {
 namespace {
 
-constexpr std::initializer_list<DType> kWeightTypes = {DType::kF32,  DType::kF16,  DType::kBF16,
-                                                       DType::kQ8_0, DType::kQ4_0, DType::kQ4_1};
+constexpr std::initializer_list<DType> kWeightTypes = {
+    DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0, DType::kQ4_0,
+    DType::kQ4_1, DType::kQ5_0, DType::kQ5_1, DType::kQ2_K, DType::kQ3_K,
+    DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kQ8_K};
 constexpr std::initializer_list<DType> kVectorTypes = {DType::kF32, DType::kF16, DType::kBF16};
 
 /// What norms have in common.

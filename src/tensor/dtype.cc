@@ -15,7 +15,7 @@ struct DTypeInfo {
   std::size_t block_bytes;
 };
 
-constexpr std::array<DTypeInfo, 8> kInfos = {{
+constexpr std::array<DTypeInfo, 16> kInfos = {{
     {DType::kF32, "f32", 1, 4},
     {DType::kF16, "f16", 1, 2},
     {DType::kBF16, "bf16", 1, 2},
@@ -24,6 +24,14 @@ constexpr std::array<DTypeInfo, 8> kInfos = {{
     {DType::kQ8_0, "q8_0", 32, 34},
     {DType::kQ4_0, "q4_0", 32, 18},
     {DType::kQ4_1, "q4_1", 32, 20},
+    {DType::kQ5_0, "q5_0", 32, 22},
+    {DType::kQ5_1, "q5_1", 32, 24},
+    {DType::kQ2_K, "q2_k", 256, 84},
+    {DType::kQ3_K, "q3_k", 256, 110},
+    {DType::kQ4_K, "q4_k", 256, 144},
+    {DType::kQ5_K, "q5_k", 256, 176},
+    {DType::kQ6_K, "q6_k", 256, 210},
+    {DType::kQ8_K, "q8_k", 256, 292},
 }};
 
 const DTypeInfo& info(DType dtype) {

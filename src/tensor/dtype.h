@@ -17,13 +17,22 @@ enum class DType : std::uint8_t {
   kQ8_0,  ///< Blocks of 32: f16 scale d, 32 x i8 q. Value = d * q.
   kQ4_0,  ///< Blocks of 32: f16 scale d, 16 bytes of nibbles. Value = d * (q - 8).
   kQ4_1,  ///< Blocks of 32: f16 scale d, f16 minimum m, 16 bytes of nibbles. Value = d * q + m.
+  kQ5_0,  ///< Blocks of 32: f16 d, 4 bytes of fifth bits, nibbles. Value = d * (q - 16).
+  kQ5_1,  ///< Blocks of 32: f16 d, f16 m, 4 bytes of fifth bits, nibbles. Value = d * q + m.
+  kQ2_K,  ///< Blocks of 256: 4-bit scales and minima of 16, 2-bit q. Value = d s q - e m.
+  kQ3_K,  ///< Blocks of 256: 6-bit scales of 16, 3-bit q. Value = d (s - 32) (q - 4).
+  kQ4_K,  ///< Blocks of 256: 6-bit scales and minima of 32, 4-bit q. Value = d s q - e m.
+  kQ5_K,  ///< As Q4_K with 5-bit q.
+  kQ6_K,  ///< Blocks of 256: signed 8-bit scales of 16, 6-bit q. Value = d s (q - 32).
+  kQ8_K,  ///< Blocks of 256: f32 scale d, 256 x i8 q, 16 sums of q. Value = d * q.
 };
-// In the 4-bit types the low nibbles of bytes 0..15 are elements 0..15, the high ones 16..31.
+// In the types Q4_0 to Q5_1 the low nibbles of bytes 0..15 are elements 0..15, the high
+// ones 16..31. Where the bits of the others lie: kernels/ref/super_blocks.h.
 
 /// Name as printed, for example "bf16" or "q4_1".
 std::string_view to_string(DType dtype);
 
-/// Elements stored together: 1 for plain types, 32 for the quantised ones.
+/// Elements stored together: 1 for plain types, 32 or 256 for the quantised ones.
 std::int64_t block_elements(DType dtype);
 
 /// Bytes of one such block.

@@ -11,8 +11,10 @@
 namespace godwit {
 namespace {
 
-constexpr std::array<DType, 6> kMatrixTypes = {DType::kF32,  DType::kF16,  DType::kBF16,
-                                               DType::kQ8_0, DType::kQ4_0, DType::kQ4_1};
+constexpr std::array<DType, 14> kMatrixTypes = {
+    DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0, DType::kQ4_0,
+    DType::kQ4_1, DType::kQ5_0, DType::kQ5_1, DType::kQ2_K, DType::kQ3_K,
+    DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kQ8_K};
 constexpr std::array<DType, 3> kVectorTypes = {DType::kF32, DType::kF16, DType::kBF16};
 constexpr std::array<DType, 2> kIndexTypes = {DType::kI32, DType::kI64};
 

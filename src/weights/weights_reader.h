@@ -21,7 +21,7 @@ namespace godwit {
 
 /// Which element types a weight may have.
 enum class WeightKind : std::uint8_t {
-  kMatrix,  ///< f32, f16, bf16, q8_0, q4_0, q4_1: linear layers and embeddings.
+  kMatrix,  ///< f32, f16, bf16 and all quantised types: linear layers, embeddings.
   kVector,  ///< f32, f16, bf16: norms and biases.
   kIndex,   ///< i32, i64: tables of ids.
 };

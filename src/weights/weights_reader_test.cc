@@ -177,7 +177,7 @@ TEST(WeightsReader, RefusesTypesNamingFileTensorAndWhatIsSupported) {
   Reading reading(types_gguf());
   const Status status = reading.reader->read("lm_head.weight", {2, 256}).status();
   EXPECT_EQ(status.code(), StatusCode::kUnimplemented);
-  for (const char* part : {"types.gguf", "'output.weight'", "Q6_K", "q8_0, q4_0, q4_1"}) {
+  for (const char* part : {"types.gguf", "'output.weight'", "IQ4_XS", "q8_0, q4_0, q4_1"}) {
     EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
   }
   EXPECT_FALSE(reading.reader->read(kQuery, {64, 64}, WeightKind::kVector).ok());

@@ -16,6 +16,8 @@ inline ThreadPool& threads_of(Stream& stream) {
   return *static_cast<ThreadPool*>(stream.native());
 }
 
+static_assert(static_cast<int>(DType::kQ8_K) - static_cast<int>(DType::kQ8_0) + 1 == kQuantKinds);
+
 inline WeightKind kind_of(DType dtype) {
   switch (dtype) {
     case DType::kF32:
@@ -24,13 +26,10 @@ inline WeightKind kind_of(DType dtype) {
       return WeightKind::kF16;
     case DType::kBF16:
       return WeightKind::kBF16;
-    case DType::kQ8_0:
-      return WeightKind::kQ8_0;
-    case DType::kQ4_0:
-      return WeightKind::kQ4_0;
-    default:
-      CHECK(dtype == DType::kQ4_1);
-      return WeightKind::kQ4_1;
+    default:  // The quantised types come in the same order.
+      CHECK(is_quantized(dtype));
+      return static_cast<WeightKind>(static_cast<int>(dtype) - static_cast<int>(DType::kQ8_0) +
+                                     static_cast<int>(WeightKind::kQ8_0));
   }
 }
 

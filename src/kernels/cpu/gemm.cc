@@ -99,14 +99,6 @@ Status widening_gemm(const IsaKernels& isa, Stream& stream, const GemmParams& pa
   return {};
 }
 
-/// Where the quantised inputs of a call are written.
-struct QuantInputs {
-  std::int8_t* q;
-  float* scale;
-  std::int32_t* sum;
-  float* scaled_sum;
-};
-
 /// Quantises the rows [first, first + rows), and gives the rows that fill the last tile scale 0.
 void quantize_rows(const IsaKernels& isa, Stream& stream, const Tensor& x, std::int64_t first,
                    std::int64_t rows, const QuantInputs& to) {
@@ -123,10 +115,19 @@ void quantize_rows(const IsaKernels& isa, Stream& stream, const Tensor& x, std::
   split(stream, rows, k, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
       const std::int64_t at = place(r, 0);
-      isa.rows->quantize(row_of<const float>(x, first + r), k, to.q + at * 32, to.scale + at,
-                         to.sum + at, to.scaled_sum + at);
+      isa.rows->quantize(row_of<const float>(x, first + r), k,
+                         {.q = to.q + at * 32,
+                          .scale = to.scale + at,
+                          .sum = to.sum + at,
+                          .scaled_sum = to.scaled_sum + at,
+                          .first_sum = to.first_sum + at});
     }
   });
+}
+
+auto quant_kernel(const IsaKernels& isa, DType dtype) {
+  return isa.quant_gemm
+      ->gemm[static_cast<int>(kind_of(dtype)) - static_cast<int>(WeightKind::kQ8_0)];
 }
 
 /// Inner loops work on 16 columns; a narrower matrix is done on a padded copy.
@@ -155,8 +156,7 @@ Status narrow_quant_gemm(const IsaKernels& isa, Stream& stream, const GemmParams
   wide.out = out;
   wide.out_stride = 16;
   auto* scratch = TRY(take<std::byte>(stream, isa.quant_gemm->scratch_bytes(call.k)));
-  const int kind = static_cast<int>(kind_of(params.weight.dtype)) - 3;
-  isa.quant_gemm->gemm[kind](wide, 0, 16, scratch);
+  quant_kernel(isa, params.weight.dtype)(wide, 0, 16, scratch);
   for (std::int64_t r = 0; r < call.rows; ++r) {
     std::copy(out + r * 16, out + r * 16 + call.n, call.out + r * call.out_stride);
   }
@@ -172,13 +172,15 @@ Status fast_quant_gemm(const IsaKernels& isa, Stream& stream, const GemmParams& 
   const QuantInputs inputs = {.q = TRY(take<std::int8_t>(stream, places * 32)),
                               .scale = TRY(take<float>(stream, places)),
                               .sum = TRY(take<std::int32_t>(stream, places)),
-                              .scaled_sum = TRY(take<float>(stream, places))};
+                              .scaled_sum = TRY(take<float>(stream, places)),
+                              .first_sum = TRY(take<std::int32_t>(stream, places))};
   ThreadPool& threads = threads_of(stream);
   const std::int64_t each = (isa.quant_gemm->scratch_bytes(k) + 63) / 64 * 64;
   QuantGemm call = {.q = inputs.q,
                     .scale = inputs.scale,
                     .sum = inputs.sum,
                     .scaled_sum = inputs.scaled_sum,
+                    .first_sum = inputs.first_sum,
                     .rows = rows,
                     .k = k,
                     .w = static_cast<const std::uint8_t*>(params.weight.data),
@@ -188,7 +190,7 @@ Status fast_quant_gemm(const IsaKernels& isa, Stream& stream, const GemmParams& 
                     .out_stride = params.out.stride(0),
                     .accumulate = params.accumulate};
   auto* scratch = TRY(take<std::byte>(stream, each * threads.size()));
-  const auto inner = isa.quant_gemm->gemm[static_cast<int>(kind_of(params.weight.dtype)) - 3];
+  const auto inner = quant_kernel(isa, params.weight.dtype);
   const std::int64_t tiles = (call.n + kColumns - 1) / kColumns;
   for (std::int64_t first = 0; first < params.x.dim(0); first += kQuantRows) {
     call.rows = std::min(kQuantRows, params.x.dim(0) - first);

@@ -9,8 +9,25 @@
 
 namespace godwit::cpu {
 
-enum class WeightKind : std::uint8_t { kF32, kF16, kBF16, kQ8_0, kQ4_0, kQ4_1 };
-inline constexpr int kWeightKinds = 6;
+enum class WeightKind : std::uint8_t {
+  kF32,
+  kF16,
+  kBF16,
+  kQ8_0,
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ2_K,
+  kQ3_K,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K,
+  kQ8_K
+};
+inline constexpr int kWeightKinds = 14;
+/// Those from kQ8_0 on.
+inline constexpr int kQuantKinds = 11;
 
 /// As many as Activation has; its header may not be included here.
 inline constexpr int kActivationKinds = 5;
@@ -20,6 +37,15 @@ struct Half {
 };
 struct BFloat {
   std::uint16_t bits;
+};
+
+/// Quantised inputs: 32 bytes and one of each number a place.
+struct QuantInputs {
+  std::int8_t* q;
+  float* scale;
+  std::int32_t* sum;
+  float* scaled_sum;
+  std::int32_t* first_sum;
 };
 
 /// Work on one row of activations.
@@ -46,10 +72,9 @@ struct RowKernels {
   /// Rounds to bf16 and widens again.
   void (*round_to_bfloat)(const float* from, float* to, std::int64_t count);
   /// Quantises blocks of 32: q = round(x * 127 / max|x|), scale = max|x| / 127, sum = sum of q,
-  /// scaled_sum = scale * sum. A block whose largest magnitude is below 1e-30 becomes zeros.
-  /// Blocks are written kQuantTile places apart: see QuantGemm.
-  void (*quantize)(const float* x, std::int64_t count, std::int8_t* q, float* scale,
-                   std::int32_t* sum, float* scaled_sum);
+  /// scaled_sum = scale * sum, first_sum = sum of the first 16 q. A block whose largest magnitude
+  /// is below 1e-30 becomes zeros. Blocks are written kQuantTile places apart: see QuantGemm.
+  void (*quantize)(const float* x, std::int64_t count, const QuantInputs& to);
 };
 
 /// out[r, j] = sum over k of x[r, k] * w[j, k] (+ bias[j]) (+ the old out[r, j]); rows of w are
@@ -84,6 +109,7 @@ struct QuantGemm {
   const float* scale;    ///< 1 a place, as the next ones.
   const std::int32_t* sum;
   const float* scaled_sum;
+  const std::int32_t* first_sum;
   std::int64_t rows;
   std::int64_t k;
   const std::uint8_t* w;
@@ -97,7 +123,8 @@ struct QuantGemm {
 struct QuantGemmKernels {
   /// Computes the columns [begin, end) of out; begin is a multiple of 16. Indexed by WeightKind
   /// less kQ8_0. `scratch` is scratch_bytes(k) bytes, aligned to 64, of this thread alone.
-  void (*gemm[3])(const QuantGemm& call, std::int64_t begin, std::int64_t end, void* scratch);
+  void (*gemm[kQuantKinds])(const QuantGemm& call, std::int64_t begin, std::int64_t end,
+                            void* scratch);
   std::int64_t (*scratch_bytes)(std::int64_t k);
 };
 

@@ -3,45 +3,13 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "base/check.h"
+#include "kernels/ref/half.h"
+#include "kernels/ref/super_blocks.h"
 #include "tensor/tensor.h"
 
 namespace godwit::ref {
-
-inline float float_from_bits(std::uint32_t bits) {
-  float value = 0.0F;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-inline std::uint32_t bits_of(float value) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
-
-template <class T>
-T load(const std::byte* data) {
-  T value{};
-  std::memcpy(&value, data, sizeof(value));
-  return value;
-}
-
-/// IEEE binary16 widened exactly.
-inline float half_to_float(std::uint16_t half) {
-  const int exponent = (half >> 10) & 0x1f;
-  const int mantissa = half & 0x3ff;
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000) << 16;
-  if (exponent == 31) {
-    return float_from_bits(sign | 0x7f800000U | static_cast<std::uint32_t>(mantissa) << 13);
-  }
-  const float magnitude = exponent == 0
-                              ? std::ldexp(static_cast<float>(mantissa), -24)
-                              : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
-  return float_from_bits(bits_of(magnitude) | sign);
-}
 
 inline float bfloat_to_float(std::uint16_t value) {
   return float_from_bits(static_cast<std::uint32_t>(value) << 16);
@@ -68,9 +36,16 @@ inline double element(DType dtype, const std::byte* data, std::int64_t index) {
     default:
       break;
   }
-  const std::byte* block = data + index / 32 * static_cast<std::int64_t>(block_bytes(dtype));
-  const std::int64_t i = index % 32;
-  const float d = half_to_float(load<std::uint16_t>(block));
+  const std::int64_t together = block_elements(dtype);
+  const std::byte* block = data + index / together * static_cast<std::int64_t>(block_bytes(dtype));
+  const std::int64_t i = index % together;
+  if (together == 256) {
+    return static_cast<double>(super_block_element(dtype, block, static_cast<int>(i)));
+  }
+  if (dtype == DType::kQ5_0 || dtype == DType::kQ5_1) {
+    return static_cast<double>(fifth_bit_element(dtype, block, static_cast<int>(i)));
+  }
+  const float d = half_at(block);
   if (dtype == DType::kQ8_0) {
     return static_cast<double>(d * static_cast<float>(load<std::int8_t>(block + 2 + i)));
   }
@@ -81,7 +56,7 @@ inline double element(DType dtype, const std::byte* data, std::int64_t index) {
   if (dtype == DType::kQ4_0) {
     return static_cast<double>(d * static_cast<float>(q - 8));
   }
-  const float m = half_to_float(load<std::uint16_t>(block + 2));
+  const float m = half_at(block + 2);
   return static_cast<double>(std::fma(d, static_cast<float>(q), m));
 }
 

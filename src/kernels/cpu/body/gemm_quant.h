@@ -147,8 +147,9 @@ inline Unpacked unpacked_in(void* scratch, std::int64_t blocks) {
   return {weights, scales, scales + blocks * 16};
 }
 
-std::int64_t quant_scratch_bytes(std::int64_t k) {
-  return k / 32 * (512 + 2 * 64);
+/// Enough for two scales and minima a block, as the units of gemm_units.h may have.
+constexpr std::int64_t quant_scratch_bytes(std::int64_t k) {
+  return k / 32 * (512 + 4 * 64);
 }
 
 template <class Q, int kRows>

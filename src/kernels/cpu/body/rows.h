@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/simd/exp.h"
 // After what it is written over:
+#include "kernels/cpu/body/widen_quant.h"
 #include "kernels/cpu/simd/activation.h"
 #include "kernels/cpu/simd/soft_cap.h"
 
@@ -124,44 +125,6 @@ void widen_row(const void* from, float* to, std::int64_t count) {
   store(to + i, load(source + i, count - i), 0, count - i);
 }
 
-inline F32x16 splat_half(const std::uint8_t* from) {
-  Half halves[16] = {};
-  __builtin_memcpy(halves, from, sizeof(Half));
-  float widened[16];
-  store(widened, load(halves));
-  return splat(widened[0]);
-}
-
-void widen_q8_0(const void* from, float* to, std::int64_t count) {
-  const auto* block = static_cast<const std::uint8_t*>(from);
-  for (std::int64_t i = 0; i < count; i += 32, block += 34) {
-    const F32x16 scale = splat_half(block);
-    const auto* q = reinterpret_cast<const std::int8_t*>(block + 2);
-    store(to + i, scale * load_bytes(q));
-    store(to + i + 16, scale * load_bytes(q + 16));
-  }
-}
-
-void widen_q4_0(const void* from, float* to, std::int64_t count) {
-  const auto* block = static_cast<const std::uint8_t*>(from);
-  const F32x16 eight = splat(8.0F);
-  for (std::int64_t i = 0; i < count; i += 32, block += 18) {
-    const F32x16 scale = splat_half(block);
-    store(to + i, scale * (load_low_nibbles(block + 2) - eight));
-    store(to + i + 16, scale * (load_high_nibbles(block + 2) - eight));
-  }
-}
-
-void widen_q4_1(const void* from, float* to, std::int64_t count) {
-  const auto* block = static_cast<const std::uint8_t*>(from);
-  for (std::int64_t i = 0; i < count; i += 32, block += 20) {
-    const F32x16 scale = splat_half(block);
-    const F32x16 minimum = splat_half(block + 2);
-    store(to + i, fma(scale, load_low_nibbles(block + 4), minimum));
-    store(to + i + 16, fma(scale, load_high_nibbles(block + 4), minimum));
-  }
-}
-
 void to_bfloat(const float* from, BFloat* to, std::int64_t count) {
   std::int64_t i = 0;
   for (; i + 16 <= count; i += 16) {
@@ -183,8 +146,7 @@ void round_to_bfloat(const float* from, float* to, std::int64_t count) {
   }
 }
 
-void quantize(const float* x, std::int64_t count, std::int8_t* q, float* scale, std::int32_t* sums,
-              float* scaled_sum) {
+void quantize(const float* x, std::int64_t count, const QuantInputs& to) {
   const I32x16 magnitude = splat_int(0x7fffffff);
   const F32x16 magic = splat(12582912.0F);  // 1.5 * 2^23: adding it rounds to an integer.
   for (std::int64_t block = 0; block < count / 32; ++block) {
@@ -198,12 +160,13 @@ void quantize(const float* x, std::int64_t count, std::int8_t* q, float* scale, 
     const I32x16 low = bits(fma(a, splat(inverse), magic)) - bits(magic);
     const I32x16 high = bits(fma(b, splat(inverse), magic)) - bits(magic);
     const std::int64_t place = block * kQuantTile;
-    store_bytes(q + place * 32, low);
-    store_bytes(q + place * 32 + 16, high);
-    scale[place] = zero ? 0.0F : largest / 127.0F;
+    store_bytes(to.q + place * 32, low);
+    store_bytes(to.q + place * 32 + 16, high);
+    to.scale[place] = zero ? 0.0F : largest / 127.0F;
     // Of a block with infinity or NaN the bytes mean nothing; its scale is no number either.
-    sums[place] = top < 0x7f800000 ? sum(low + high) : 0;
-    scaled_sum[place] = scale[place] * static_cast<float>(sums[place]);
+    to.first_sum[place] = top < 0x7f800000 ? sum(low) : 0;
+    to.sum[place] = top < 0x7f800000 ? to.first_sum[place] + sum(high) : 0;
+    to.scaled_sum[place] = to.scale[place] * static_cast<float>(to.sum[place]);
   }
 }
 
@@ -218,7 +181,8 @@ constexpr RowKernels kRows = {
     .scale = scale,
     .rope_halves = rope_halves,
     .widen = {widen_row<float>, widen_row<Half>, widen_row<BFloat>, widen_q8_0, widen_q4_0,
-              widen_q4_1},
+              widen_q4_1, widen_q5_0, widen_q5_1, widen_super<WideQ2K>, widen_super<WideQ3K>,
+              widen_super<WideQ4K>, widen_super<WideQ5K>, widen_super<WideQ6K>, widen_q8_k},
     .to_bfloat = to_bfloat,
     .round_to_bfloat = round_to_bfloat,
     .quantize = quantize,

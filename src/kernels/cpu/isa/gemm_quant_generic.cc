@@ -1,11 +1,14 @@
 #include "kernels/cpu/simd/generic.h"
 // Written over the lanes above:
 #include "kernels/cpu/body/gemm_quant.h"
+#include "kernels/cpu/body/gemm_units.h"
 
 namespace godwit::cpu {
 
 const QuantGemmKernels kGenericQuantGemm = {
-    .gemm = {quant_gemm<Q8Blocks>, quant_gemm<Q40Blocks>, quant_gemm<Q41Blocks>},
+    .gemm = {quant_gemm<Q8Blocks>, quant_gemm<Q40Blocks>, quant_gemm<Q41Blocks>, units_gemm<Q50>,
+             units_gemm<Q51>, units_gemm<Q2K>, units_gemm<Q3K>, units_gemm<Q4K>, units_gemm<Q5K>,
+             units_gemm<Q6K>, units_gemm<Q8K>},
     .scratch_bytes = quant_scratch_bytes};
 
 }  // namespace godwit::cpu

@@ -204,6 +204,9 @@ inline I32x16 operator-(I32x16 a, I32x16 b) {
 inline I32x16 operator&(I32x16 a, I32x16 b) {
   return {_mm256_and_si256(a.lo, b.lo), _mm256_and_si256(a.hi, b.hi)};
 }
+inline I32x16 operator^(I32x16 a, I32x16 b) {
+  return {_mm256_xor_si256(a.lo, b.lo), _mm256_xor_si256(a.hi, b.hi)};
+}
 inline I32x16 max(I32x16 a, I32x16 b) {
   return {_mm256_max_epi32(a.lo, b.lo), _mm256_max_epi32(a.hi, b.hi)};
 }
@@ -214,6 +217,9 @@ inline I32x16 shift_left(I32x16 v) {
 template <int kBits>
 inline I32x16 shift_right(I32x16 v) {
   return {_mm256_srai_epi32(v.lo, kBits), _mm256_srai_epi32(v.hi, kBits)};
+}
+inline I32x16 shift_right(I32x16 v, int count) {
+  return {_mm256_srai_epi32(v.lo, count), _mm256_srai_epi32(v.hi, count)};
 }
 inline std::int32_t max_lane(I32x16 v) {
   alignas(32) std::int32_t lanes[8];
@@ -245,6 +251,10 @@ inline F32x16 load_bytes(const std::int8_t* from) {
   const __m128i bytes = load_words(from);
   return to_float({_mm256_cvtepi8_epi32(bytes), _mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8))});
 }
+inline I32x16 load_unsigned_bytes(const std::uint8_t* from) {
+  const __m128i bytes = load_words(from);
+  return {_mm256_cvtepu8_epi32(bytes), _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8))};
+}
 inline F32x16 float_of_bytes(__m128i bytes) {
   return to_float({_mm256_cvtepu8_epi32(bytes), _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8))});
 }
@@ -274,6 +284,23 @@ inline void group_dwords(const std::uint8_t* first, std::int64_t row_bytes, __m2
   group[1] = _mm256_unpackhi_epi64(a, c);
   group[2] = _mm256_unpacklo_epi64(b, d);
   group[3] = _mm256_unpackhi_epi64(b, d);
+}
+inline void load_columns(const std::uint8_t* first, std::int64_t row_bytes, I32x16* words) {
+  __m256i low[4];
+  __m256i high[4];
+  group_dwords(first, row_bytes, low);
+  group_dwords(first + 8 * row_bytes, row_bytes, high);
+  for (int g = 0; g < 4; ++g) {
+    words[g] = {low[g], high[g]};
+  }
+}
+inline void store_group(std::uint8_t* to, I32x16 v) {
+  _mm256_store_si256(reinterpret_cast<__m256i*>(to), v.lo);
+  _mm256_store_si256(reinterpret_cast<__m256i*>(to + 32), v.hi);
+}
+inline I32x16 load_group(const std::uint8_t* from) {
+  return {_mm256_load_si256(reinterpret_cast<const __m256i*>(from)),
+          _mm256_load_si256(reinterpret_cast<const __m256i*>(from + 32))};
 }
 inline Packed unpack_nibbles(const std::uint8_t* first, std::int64_t row_bytes) {
   const __m256i low = _mm256_set1_epi8(15);
@@ -340,6 +367,38 @@ inline I32x16 dot_bytes(const Packed& w, const std::int8_t* x, std::int32_t star
     }
   }
   return {total[0], total[1]};
+}
+/// Products of codes (without a sign) and inputs, added in pairs, or what is the same of signed
+/// codes.
+template <int kBits>
+inline __m256i pair_products(__m256i codes, __m256i inputs) {
+  if constexpr (kBits == 8) {
+    return _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(inputs, codes));
+  } else {
+    return _mm256_maddubs_epi16(codes, inputs);
+  }
+}
+template <int kBits, int kGroups>
+inline I32x16 dot_codes(const I32x16 (&codes)[kGroups], const std::int8_t* x, std::int32_t start) {
+  // So many sums of two products of at most 2^kBits * 128 stay below 2^15.
+  constexpr int kTogether = kBits == 8                     ? 1
+                            : (1 << (7 - kBits)) < kGroups ? 1 << (7 - kBits)
+                                                           : kGroups;
+  __m256i lo = _mm256_set1_epi32(start);
+  __m256i hi = lo;
+  const __m256i ones = _mm256_set1_epi16(1);
+  for (int g = 0; g < kGroups; g += kTogether) {
+    __m256i pairs_lo = _mm256_setzero_si256();
+    __m256i pairs_hi = _mm256_setzero_si256();
+    for (int i = g; i < g + kTogether; ++i) {
+      const __m256i four = splat_four(x + 4 * i);
+      pairs_lo = _mm256_add_epi16(pairs_lo, pair_products<kBits>(codes[i].lo, four));
+      pairs_hi = _mm256_add_epi16(pairs_hi, pair_products<kBits>(codes[i].hi, four));
+    }
+    lo = _mm256_add_epi32(lo, _mm256_madd_epi16(pairs_lo, ones));
+    hi = _mm256_add_epi32(hi, _mm256_madd_epi16(pairs_hi, ones));
+  }
+  return {lo, hi};
 }
 inline F32x16 load_scales(const std::uint8_t* first, std::int64_t row_bytes) {
   Half halves[16];

@@ -182,6 +182,9 @@ inline I32x16 operator-(I32x16 a, I32x16 b) {
 inline I32x16 operator&(I32x16 a, I32x16 b) {
   return {_mm512_and_si512(a.v, b.v)};
 }
+inline I32x16 operator^(I32x16 a, I32x16 b) {
+  return {_mm512_xor_si512(a.v, b.v)};
+}
 inline I32x16 max(I32x16 a, I32x16 b) {
   return {_mm512_max_epi32(a.v, b.v)};
 }
@@ -192,6 +195,9 @@ inline I32x16 shift_left(I32x16 v) {
 template <int kBits>
 inline I32x16 shift_right(I32x16 v) {
   return {_mm512_srai_epi32(v.v, kBits)};
+}
+inline I32x16 shift_right(I32x16 v, int count) {
+  return {_mm512_srai_epi32(v.v, static_cast<unsigned>(count))};
 }
 inline std::int32_t max_lane(I32x16 v) {
   return _mm512_reduce_max_epi32(v.v);
@@ -205,6 +211,9 @@ inline void store_bytes(std::int8_t* to, I32x16 v) {
 inline F32x16 load_bytes(const std::int8_t* from) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))};
+}
+inline I32x16 load_unsigned_bytes(const std::uint8_t* from) {
+  return {_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))};
 }
 inline F32x16 load_low_nibbles(const std::uint8_t* from) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
@@ -243,6 +252,19 @@ inline void group_dwords(const std::uint8_t* first, std::int64_t row_bytes, __m5
   group[1] = _mm512_unpackhi_epi64(a, c);
   group[2] = _mm512_unpacklo_epi64(b, d);
   group[3] = _mm512_unpackhi_epi64(b, d);
+}
+inline void load_columns(const std::uint8_t* first, std::int64_t row_bytes, I32x16* words) {
+  __m512i group[4];
+  group_dwords(first, row_bytes, group);
+  for (int g = 0; g < 4; ++g) {
+    words[g].v = group[g];
+  }
+}
+inline void store_group(std::uint8_t* to, I32x16 v) {
+  _mm512_store_si512(to, v.v);
+}
+inline I32x16 load_group(const std::uint8_t* from) {
+  return {_mm512_load_si512(from)};
 }
 inline Packed unpack_nibbles(const std::uint8_t* first, std::int64_t row_bytes) {
   __m512i both[4];
@@ -286,6 +308,16 @@ inline I32x16 dot_nibbles(const Packed& w, const std::int8_t* x, std::int32_t st
   __m512i total = _mm512_set1_epi32(start);
   for (int g = 0; g < 8; ++g) {
     total = _mm512_dpbusd_epi32(total, w.group[g], four(g));
+  }
+  return {total};
+}
+template <int kBits, int kGroups>
+inline I32x16 dot_codes(const I32x16 (&codes)[kGroups], const std::int8_t* x, std::int32_t start) {
+  __m512i total = _mm512_set1_epi32(start);
+  for (int g = 0; g < kGroups; ++g) {
+    std::int32_t four;
+    __builtin_memcpy(&four, x + 4 * g, sizeof(four));
+    total = _mm512_dpbusd_epi32(total, codes[g].v, _mm512_set1_epi32(four));
   }
   return {total};
 }

@@ -206,6 +206,9 @@ inline I32x16 operator-(const I32x16& a, const I32x16& b) {
 inline I32x16 operator&(const I32x16& a, const I32x16& b) {
   return each_int([&](int i) { return a.lane[i] & b.lane[i]; });
 }
+inline I32x16 operator^(const I32x16& a, const I32x16& b) {
+  return each_int([&](int i) { return a.lane[i] ^ b.lane[i]; });
+}
 inline I32x16 max(const I32x16& a, const I32x16& b) {
   return each_int([&](int i) { return a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]; });
 }
@@ -216,6 +219,9 @@ inline I32x16 shift_left(const I32x16& v) {
 template <int kBits>
 inline I32x16 shift_right(const I32x16& v) {
   return each_int([&](int i) { return v.lane[i] >> kBits; });
+}
+inline I32x16 shift_right(const I32x16& v, int count) {
+  return each_int([&](int i) { return v.lane[i] >> count; });
 }
 inline std::int32_t max_lane(const I32x16& v) {
   std::int32_t result = v.lane[0];
@@ -239,6 +245,9 @@ inline void store_bytes(std::int8_t* to, const I32x16& v) {
 }
 inline F32x16 load_bytes(const std::int8_t* from) {
   return each([&](int i) { return static_cast<float>(from[i]); });
+}
+inline I32x16 load_unsigned_bytes(const std::uint8_t* from) {
+  return each_int([&](int i) { return static_cast<std::int32_t>(from[i]); });
 }
 /// The low (high) nibbles of 16 bytes.
 inline F32x16 load_low_nibbles(const std::uint8_t* from) {
@@ -297,6 +306,38 @@ inline I32x16 dot_bytes(const Packed& w, const std::int8_t* x, std::int32_t star
     std::int32_t total = start;
     for (int i = 0; i < 32; ++i) {
       total += static_cast<std::int8_t>(w.group[i / 4][n * 4 + i % 4]) * x[i];
+    }
+    return total;
+  });
+}
+/// Lane n of word g is bytes 4g..4g+3 of the 16 bytes of row n.
+inline void load_columns(const std::uint8_t* first, std::int64_t row_bytes, I32x16* words) {
+  for (int g = 0; g < 4; ++g) {
+    words[g] = each_int([&](int n) {
+      std::int32_t word;
+      __builtin_memcpy(&word, first + n * row_bytes + 4 * g, sizeof(word));
+      return word;
+    });
+  }
+}
+inline void store_group(std::uint8_t* to, const I32x16& v) {
+  __builtin_memcpy(to, &v, sizeof(v));
+}
+inline I32x16 load_group(const std::uint8_t* from) {
+  I32x16 v;
+  __builtin_memcpy(&v, from, sizeof(v));
+  return v;
+}
+/// start + the dot products of 16 rows of codes, four a lane and group, with 4 * kGroups inputs.
+/// Codes are signed when kBits is 8, else less than 2^kBits.
+template <int kBits, int kGroups>
+inline I32x16 dot_codes(const I32x16 (&codes)[kGroups], const std::int8_t* x, std::int32_t start) {
+  return each_int([&](int n) {
+    std::int32_t total = start;
+    for (int i = 0; i < 4 * kGroups; ++i) {
+      const auto byte = static_cast<std::uint8_t>(
+          static_cast<std::uint32_t>(codes[i / 4].lane[n]) >> (i % 4 * 8));
+      total += (kBits == 8 ? static_cast<std::int8_t>(byte) : static_cast<int>(byte)) * x[i];
     }
     return total;
   });
