@@ -426,5 +426,23 @@ TEST_F(FetchModel, ShardsAndGgufFiles) {
   EXPECT_EQ(fetch().status().code(), StatusCode::kNotFound);
 }
 
+TEST_F(FetchModel, AllPartsOfAGgufModelAreFetchedAndForTextTheFirst) {
+  files_["x-F16-00001-of-00002.gguf"] = "GGUF one";
+  files_["x-F16-00002-of-00002.gguf"] = "GGUF two";
+  serve_with([](const ScriptedRequest&) { return std::nullopt; });
+  const Result<fs::path> text = fetch(FetchScope::kText, "f16");
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  EXPECT_EQ(text->filename(), "x-F16-00001-of-00002.gguf");
+  const fs::path second = text->parent_path() / "x-F16-00002-of-00002.gguf";
+  EXPECT_FALSE(fs::exists(second));
+  ASSERT_TRUE(fetch(FetchScope::kModel, "f16").ok());
+  EXPECT_TRUE(fs::exists(second));
+  files_.erase("x-F16-00002-of-00002.gguf");
+  const Result<fs::path> incomplete = fetch(FetchScope::kModel, "f16");
+  ASSERT_FALSE(incomplete.ok());
+  EXPECT_NE(incomplete.status().message().find("names x-F16-00002-of-00002.gguf"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace godwit

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/json.h"
 #include "hub/hub_name.h"
@@ -108,14 +109,28 @@ bool has_quantisation(std::string_view file, std::string_view wanted) {
          stem[at - 1] == '_';
 }
 
-Result<std::string> single_part(std::string file, const std::string& repository) {
-  if (stem_of(file).size() + std::string_view(".gguf").size() != file.size()) {
-    return unimplemented(
-        printable(file) + " of " + repository + " is one of several parts of a model",
-        "choose a quantisation in one file, or join the parts with llama.cpp's llama-gguf-split "
-        "--merge");
+/// All parts of the model of which `file` is one, the first first; `file` itself if it is whole.
+Result<std::vector<std::string>> parts_of(const std::string& file, const std::string& repository) {
+  const std::string_view stem = stem_of(file);
+  if (stem.size() + std::string_view(".gguf").size() == file.size()) {
+    return std::vector<std::string>{file};
   }
-  return file;
+  constexpr std::size_t kDigits = 5;
+  const std::string count =
+      file.substr(stem.size() + std::string_view("-ddddd-of-").size(), kDigits);
+  int number = 0;  // Five digits.
+  std::from_chars(count.data(), count.data() + kDigits, number);
+  if (number < 1 || static_cast<std::size_t>(number) > kMostShards) {
+    return invalid_argument(printable(file) + " of " + repository + " is a part of " + count,
+                            "name a file of a model in fewer parts");
+  }
+  std::vector<std::string> parts;
+  for (int i = 1; i <= number; ++i) {
+    const std::string digits = std::to_string(i);
+    parts.push_back(std::string(stem) + "-" + std::string(kDigits - digits.size(), '0') + digits +
+                    "-of-" + count + ".gguf");
+  }
+  return parts;
 }
 
 }  // namespace
@@ -176,15 +191,16 @@ Result<std::vector<std::string>> read_shards(std::string_view index,
   return shards;
 }
 
-Result<std::string> select_gguf(const std::vector<std::string>& files, const std::string& wanted,
-                                const std::string& repository) {
+Result<std::vector<std::string>> select_gguf(const std::vector<std::string>& files,
+                                             const std::string& wanted,
+                                             const std::string& repository) {
   const std::vector<std::string> gguf = those(files, is_gguf);
   if (wanted.ends_with(".gguf")) {
     if (!contains(files, wanted)) {
       return not_found(repository + " has no file " + printable(wanted),
                        gguf.empty() ? "it has no .gguf file" : "it has " + named(gguf));
     }
-    return single_part(wanted, repository);
+    return parts_of(wanted, repository);
   }
   const std::string quantisation = upper_case(wanted);
   std::vector<std::string> found =
@@ -203,7 +219,7 @@ Result<std::string> select_gguf(const std::vector<std::string>& files, const std
         repository + " has several files of " + printable(wanted) + ": " + named(found),
         "name one of them after the colon");
   }
-  return single_part(found.front(), repository);
+  return parts_of(found.front(), repository);
 }
 
 }  // namespace godwit
