@@ -359,7 +359,7 @@ TEST_F(FetchModel, HostileAnswersAreRefused) {
 }
 
 TEST_F(FetchModel, FoldersThatAreLinksAreNotWrittenThrough) {
-  files_["additional_chat_templates/x.jinja"] = "x";
+  files_["additional_chat_templates/tool_use.jinja"] = "x";
   const fs::path outside = cache_ / "outside";
   fs::create_directories(outside);
   fs::create_directories(cache_ / "models--a--b/snapshots" / kCommit);

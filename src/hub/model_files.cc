@@ -17,41 +17,20 @@ constexpr std::size_t kMostShards = 10'000;
 constexpr std::size_t kMostNamed = 12;
 
 constexpr auto kTextFiles = std::to_array<std::string_view>({
-    "added_tokens.json",
+    "additional_chat_templates/tool_use.jinja",
     "chat_template.jinja",
-    "chat_template.json",
     "config.json",
     "generation_config.json",
-    "merges.txt",
-    "sentencepiece.bpe.model",
     "special_tokens_map.json",
-    "spiece.model",
-    "tekken.json",
-    "tiktoken.model",
-    "tokenizer.json",
-    "tokenizer.model",
     "tokenizer_config.json",
-    "vocab.json",
-    "vocab.txt",
 });
 
-constexpr std::string_view kTemplateFolder = "additional_chat_templates/";
+/// Of a vocabulary in several forms the first is read, and the others are not.
+constexpr auto kVocabularies = std::to_array<std::string_view>(
+    {"tokenizer.json", "tekken.json", "tokenizer.model", "tiktoken.model", "vocab.txt"});
 
 bool contains(const std::vector<std::string>& files, std::string_view name) {
   return std::find(files.begin(), files.end(), name) != files.end();
-}
-
-bool is_text_file(std::string_view name) {
-  if (std::find(kTextFiles.begin(), kTextFiles.end(), name) != kTextFiles.end()) {
-    return true;
-  }
-  if (name.starts_with(kTemplateFolder)) {
-    name.remove_prefix(kTemplateFolder.size());
-    return name.ends_with(".jinja") && name.find('/') == std::string_view::npos;
-  }
-  return name.find('/') == std::string_view::npos &&
-         (name.ends_with(".tiktoken") ||
-          (name.starts_with("chat_template") && name.ends_with(".jinja")));
 }
 
 bool is_gguf(std::string_view name) {
@@ -136,7 +115,13 @@ Result<std::vector<std::string>> parts_of(const std::string& file, const std::st
 }  // namespace
 
 std::vector<std::string> select_text_files(const std::vector<std::string>& files) {
-  return those(files, is_text_file);
+  const auto* vocabulary =
+      std::find_if(kVocabularies.begin(), kVocabularies.end(),
+                   [&](std::string_view name) { return contains(files, name); });
+  return those(files, [&](std::string_view name) {
+    return (vocabulary != kVocabularies.end() && name == *vocabulary) ||
+           std::find(kTextFiles.begin(), kTextFiles.end(), name) != kTextFiles.end();
+  });
 }
 
 Result<std::string> select_weights(const std::vector<std::string>& files,

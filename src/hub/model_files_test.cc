@@ -17,12 +17,17 @@ TEST(ModelFiles, TextFilesAndNothingElse) {
                        "chat_template.jinja",
                        "chat_template_tools.jinja",
                        "additional_chat_templates/rag.jinja",
+                       "additional_chat_templates/tool_use.jinja",
+                       "tokenizer.model",
+                       "vocab.json",
+                       "merges.txt",
                        "additional_chat_templates/deep/rag.jinja",
                        "qwen.tiktoken",
                        "training_args.bin"};
   EXPECT_EQ(select_text_files(files),
-            (Names{"additional_chat_templates/rag.jinja", "chat_template.jinja",
-                   "chat_template_tools.jinja", "config.json", "qwen.tiktoken", "tokenizer.json"}));
+            (Names{"additional_chat_templates/tool_use.jinja", "chat_template.jinja", "config.json",
+                   "tokenizer.json"}));
+  EXPECT_EQ(select_text_files({"vocab.txt", "tokenizer.model"}), Names{"tokenizer.model"});
 }
 
 TEST(ModelFiles, WeightsAreSafetensorsOrTheErrorSaysWhatThereIs) {
