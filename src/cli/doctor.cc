@@ -136,11 +136,11 @@ Status run_doctor(const DoctorCommand& command, std::FILE* out) {
     return report_outline(outline, command, *device, out);
   }
   const RunnerOptions runner = TRY(make_runner_options(command.model));
-  const Checkpoint checkpoint = TRY(Checkpoint::open(outline.path));
+  Checkpoint checkpoint = TRY(Checkpoint::open(outline.path));
   report_tensors(checkpoint, out);
-  ModelFiles files = TRY(open_model(outline.path));
+  ModelFiles files = TRY(open_model(std::move(checkpoint)));
   report_layers(*files.model, out);
-  const MemoryPlan plan = TRY(plan_memory(*files.model, checkpoint.total_bytes(),
+  const MemoryPlan plan = TRY(plan_memory(*files.model, files.checkpoint.total_bytes(),
                                           device->memory().available, runner.memory));
   report_plan(plan, out);
   TRY(report_text(files, command.model, out));
