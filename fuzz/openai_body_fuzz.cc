@@ -53,6 +53,7 @@ class CountingExchange final : public Exchange {
   void write(std::string data) override { CHECK(data.starts_with("data: ")); }
   void finish() override {}
   void on_disconnect(std::function<void()> /*callback*/) override {}
+  void on_interrupt(std::function<void()> /*callback*/) override {}
   void post(std::function<void()> function) override { function(); }
 
   int answers = 0;
