@@ -60,7 +60,7 @@ class RecordingExchange final : public Exchange {
  public:
   explicit RecordingExchange(HttpRequest request) : request_(std::move(request)) {}
 
-  [[nodiscard]] const HttpRequest& request() const override { return request_; }
+  [[nodiscard]] HttpRequest& request() override { return request_; }
   void respond(HttpResponse sent) override {
     EXPECT_FALSE(answered);
     answered = true;

@@ -21,6 +21,7 @@ struct HttpRequest {
   std::string path;    ///< Percent-decoded, without the query.
   std::vector<HttpHeader> headers;
   std::string body;
+  std::string id = {};  ///< X-Request-Id, or a random one; set by Edge.
 
   /// Finds a header, whatever its case; null pointer when absent.
   [[nodiscard]] const std::string* header(std::string_view name) const;
@@ -53,7 +54,8 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  [[nodiscard]] virtual const HttpRequest& request() const = 0;
+  /// What is asked. Whoever hands the exchange on may rewrite it.
+  [[nodiscard]] virtual HttpRequest& request() = 0;
 
   /// Sends a whole response.
   virtual void respond(HttpResponse response) = 0;

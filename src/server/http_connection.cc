@@ -26,8 +26,7 @@ constexpr std::size_t kReadAhead = std::size_t{16} << 10;
 constexpr milliseconds kLinger{2000};
 constexpr const char* kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
-std::string response_head(const HttpResponse& response, const HttpServerOptions& options,
-                          bool keep_alive, std::string_view length) {
+std::string response_head(const HttpResponse& response, bool keep_alive, std::string_view length) {
   std::string head = "HTTP/1.1 " + std::to_string(response.status) + " ";
   const boost::beast::string_view reason =
       http::obsolete_reason(static_cast<http::status>(response.status));
@@ -36,10 +35,8 @@ std::string response_head(const HttpResponse& response, const HttpServerOptions&
   if (!response.content_type.empty()) {
     head += "Content-Type: " + response.content_type + "\r\n";
   }
-  for (const auto* headers : {&options.headers, &response.headers}) {
-    for (const HttpHeader& header : *headers) {
-      head.append(header.name).append(": ").append(header.value).append("\r\n");
-    }
+  for (const HttpHeader& header : response.headers) {
+    head.append(header.name).append(": ").append(header.value).append("\r\n");
   }
   head += length;
   head += keep_alive ? "\r\n" : "Connection: close\r\n\r\n";
@@ -75,7 +72,7 @@ class HttpExchange final : public Exchange {
   HttpExchange(const HttpExchange&) = delete;
   HttpExchange& operator=(const HttpExchange&) = delete;
 
-  [[nodiscard]] const HttpRequest& request() const override { return request_; }
+  [[nodiscard]] HttpRequest& request() override { return request_; }
 
   void respond(HttpResponse response) override {
     if (const auto connection = detach()) {
@@ -477,9 +474,8 @@ void HttpConnection::dispatch() {
 
 void HttpConnection::send_response(const HttpResponse& response) {
   end_exchange();
-  std::string bytes =
-      response_head(response, shared_.options, keep_alive_,
-                    "Content-Length: " + std::to_string(response.body.size()) + "\r\n");
+  std::string bytes = response_head(
+      response, keep_alive_, "Content-Length: " + std::to_string(response.body.size()) + "\r\n");
   if (!head_only_) {
     bytes += response.body;
   }
@@ -490,8 +486,7 @@ void HttpConnection::send_stream_head(const HttpResponse& head) {
   keep_alive_ = keep_alive_ && chunked_;
   streaming_ = true;
   blank_ = head.blank;
-  send(response_head(head, shared_.options, keep_alive_,
-                     chunked_ ? "Transfer-Encoding: chunked\r\n" : ""));
+  send(response_head(head, keep_alive_, chunked_ ? "Transfer-Encoding: chunked\r\n" : ""));
 }
 
 void HttpConnection::send_piece(std::string_view data) {

@@ -21,7 +21,6 @@ struct HttpServerOptions {
   std::string unix_socket = {};  ///< Path of a Unix socket to listen on instead of the port.
   TlsOptions tls = {};
   int threads = 2;
-  std::vector<HttpHeader> headers = {};  ///< Sent with every response.
   std::size_t max_header_bytes = std::size_t{64} << 10;
   std::size_t max_body_bytes = std::size_t{32} << 20;
   /// Bytes of a stream that wait for a slow client before it counts as gone.
