@@ -120,7 +120,8 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
     TRY(reader.skip_copy("lm_head.weight", "model.embed_tokens.weight"));
     lm_head_.weight = embedding_;
   } else {
-    lm_head_ = TRY(Linear::load(reader, "lm_head", hidden, config_.vocab_size, false));
+    lm_head_ =
+        TRY(Linear::load(reader, "lm_head", hidden, config_.vocab_size, config_.lm_head_bias));
   }
   return {};
 }

@@ -54,6 +54,7 @@ struct DecoderConfig {
   bool qkv_bias = false;
   bool o_bias = false;
   bool mlp_bias = false;
+  bool lm_head_bias = false;
   bool fused_qkv = false;      ///< See AttentionConfig.
   bool fused_gate_up = false;  ///< See GatedMlpConfig.
   std::optional<MoeConfig> moe;
