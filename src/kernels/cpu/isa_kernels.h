@@ -138,14 +138,16 @@ struct AttentionItem {
   std::int64_t out_head_stride;
   std::int64_t tokens;
   std::int64_t heads;
-  std::int64_t head_dim;
+  std::int64_t key_dim;
+  std::int64_t value_dim;
   std::int64_t first_position;  ///< Of the first token.
   std::int64_t window;          ///< 0 = none.
   float scale;
-  float softcap;              ///< 0 = none.
-  const float* alibi_slopes;  ///< Of the first head; or null.
-  const void* k;              ///< The head's rows of block 0.
-  const void* v;
+  float softcap;               ///< 0 = none.
+  const float* alibi_slopes;   ///< Of the first head; or null.
+  const void* k;               ///< The head's rows of block 0.
+  const void* v;               ///< Equal to k where values are the keys' first columns.
+  const std::int32_t* chosen;  ///< What stands for positions 0, 1, ... of one token; or null.
   const std::int32_t* blocks;
   std::int64_t block_size;
   std::int64_t k_block_stride;  ///< In elements, as all strides here.
@@ -158,7 +160,7 @@ struct AttentionKernels {
   void (*f32)(const AttentionItem& item, void* scratch);
   void (*bf16)(const AttentionItem& item, void* scratch);
   /// Bytes of scratch, aligned to 64, for an item of this many queries (tokens * heads).
-  std::int64_t (*scratch_bytes)(std::int64_t queries, std::int64_t head_dim);
+  std::int64_t (*scratch_bytes)(std::int64_t queries, std::int64_t key_dim, std::int64_t value_dim);
 };
 
 /// Work on one row of logits, in which NaN counts as -infinity.
