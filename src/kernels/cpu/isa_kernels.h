@@ -92,8 +92,22 @@ struct FloatGemm {
   bool accumulate;
 };
 
+/// out[r, j] = sum over i of x[r, i] * w[i, j], in the order of i.
+struct ColumnGemm {
+  const float* x;
+  std::int64_t x_stride;
+  std::int64_t rows;
+  std::int64_t k;
+  const void* w;
+  std::int64_t w_stride;  ///< Elements from one row of w to the next.
+  std::int64_t n;
+  float* out;
+  std::int64_t out_stride;
+};
+
 struct FloatGemmKernels {
-  void (*gemm[3])(const FloatGemm& call);  ///< Indexed by WeightKind: f32, f16, bf16.
+  void (*gemm[3])(const FloatGemm& call);      ///< Indexed by WeightKind: f32, f16, bf16.
+  void (*columns[3])(const ColumnGemm& call);  ///< Likewise.
   /// x and w both bf16, with the instruction that multiplies pairs; null where there is none.
   void (*bfloat_pairs)(const FloatGemm& call);
 };
