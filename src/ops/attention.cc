@@ -15,7 +15,7 @@ ShapeCheck& check_cache(ShapeCheck& check, const Tensor& k_cache, const Tensor& 
   return check.dtype("k_cache", k_cache, {DType::kF32, DType::kBF16})
       .shape("k_cache", k_cache, {kAny, kAny, kAny, key_dim})
       .dtype("v_cache", v_cache, {k_cache.dtype})
-      .shape("v_cache", v_cache, {k_cache.dim(0), k_cache.dim(1), k_cache.dim(2), value_dim});
+      .shape("v_cache", v_cache, {kAny, k_cache.dim(1), k_cache.dim(2), value_dim});
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ struct AttentionParams {
   Tensor query_start;    ///< [sequences + 1] i32
   Tensor context_lens;   ///< [sequences] i32
   Tensor alibi_slopes;   ///< [num_heads] f32; or empty
-  Tensor chosen;         ///< [tokens, most] i32; or empty. Of the token at position p the first
+  Tensor chosen{};       ///< [tokens, most] i32; or empty. Of the token at position p the first
                          ///< min(p + 1, most) are used: positions up to p, rising.
   Tensor out;            ///< [tokens, num_heads, value_dim] f32
   float scale = 1.0F;    ///< Multiplies q . k before the softmax.
