@@ -5,6 +5,7 @@
 #include "kernels/params/attention.h"
 #include "kernels/params/dense.h"
 #include "kernels/params/mla.h"
+#include "kernels/params/moe.h"
 #include "kernels/params/sampling.h"
 
 namespace godwit {
@@ -27,7 +28,12 @@ struct KernelTable {
   Kernel<GatedActivationParams> gated_activation = nullptr;
   Kernel<AddParams> add = nullptr;
   Kernel<ScaleParams> scale = nullptr;
+  Kernel<ClampParams> clamp = nullptr;
   Kernel<GatherRowsParams> gather_rows = nullptr;
+
+  Kernel<RouteParams> route = nullptr;
+  Kernel<ExpertsParams> experts = nullptr;
+  Kernel<CombineExpertsParams> combine_experts = nullptr;
 
   Kernel<RopeParams> rope = nullptr;
   Kernel<KvWriteParams> kv_write = nullptr;

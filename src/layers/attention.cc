@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/attention.h"
+#include "ops/dense.h"
 
 namespace godwit {
 
@@ -65,6 +66,9 @@ Result<Tensor> Attention::attend(const Context& context, const Rotary& rotary,
   TRY(k_proj.forward(context, x, k_flat));
   TRY(v_proj.forward(context, x, v_flat));
   TRY(normalize(context, q_flat, k_flat));
+  if (config.qkv_limit > 0.0F) {
+    TRY(ops::clamp(context.stream, {.x = qkv, .out = qkv, .limit = config.qkv_limit}));
+  }
 
   Tensor q = q_flat.split_last(config.head_dim);
   Tensor k = k_flat.split_last(config.head_dim);

@@ -32,6 +32,8 @@ struct AttentionConfig {
   bool o_bias = false;
   bool fused_qkv = false;  ///< Stored as one tensor, qkv_proj: all queries, all keys, all values.
   std::optional<QkNormConfig> qk_norm = std::nullopt;
+  float qkv_limit =
+      0.0F;  ///< Queries, keys and values are clamped to it, after the norm; 0 = none.
 };
 
 struct Attention {

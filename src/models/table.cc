@@ -29,6 +29,12 @@ Result<std::unique_ptr<Model>> create_smollm3(const Json& config, const std::str
 Result<std::unique_ptr<Model>> create_cohere2(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_exaone4(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_seed_oss(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_mixtral(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_qwen2_moe(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_qwen3_moe(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_olmoe(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_granitemoe(const Json& config,
+                                                 const std::string& config_name);
 
 std::span<const ModelKind> model_table() {
   static constexpr auto kTable = std::to_array<ModelKind>({
@@ -55,6 +61,12 @@ std::span<const ModelKind> model_table() {
       {.architecture = "Cohere2ForCausalLM", .create = &create_cohere2},
       {.architecture = "Exaone4ForCausalLM", .create = &create_exaone4},
       {.architecture = "SeedOssForCausalLM", .create = &create_seed_oss},
+      {.architecture = "MixtralForCausalLM", .create = &create_mixtral},
+      {.architecture = "Qwen2MoeForCausalLM", .create = &create_qwen2_moe},
+      {.architecture = "Qwen3MoeForCausalLM", .create = &create_qwen3_moe},
+      {.architecture = "OlmoeForCausalLM", .create = &create_olmoe},
+      {.architecture = "GraniteMoeForCausalLM", .create = &create_granitemoe},
+      {.architecture = "GraniteMoeSharedForCausalLM", .create = &create_granitemoe},
   });
   return kTable;
 }

@@ -125,6 +125,15 @@ Status scale(Stream& stream, const ScaleParams& params) {
   return kernels.scale(stream, params);
 }
 
+Status clamp(Stream& stream, const ClampParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  TRY(check_rows("clamp", params.x, params.out)
+          .require(params.limit > 0.0F, "limit is not positive")
+          .kernel(kernels.clamp != nullptr, kernels.name)
+          .status());
+  return kernels.clamp(stream, params);
+}
+
 Status gather_rows(Stream& stream, const GatherRowsParams& params) {
   const KernelTable& kernels = stream.device().kernels();
   TRY(ShapeCheck("gather_rows")

@@ -15,7 +15,12 @@ Status activation(const IsaKernels& isa, Stream& stream, const ActivationParams&
 Status gated_activation(const IsaKernels& isa, Stream& stream, const GatedActivationParams& params);
 Status add(const IsaKernels& isa, Stream& stream, const AddParams& params);
 Status scale(const IsaKernels& isa, Stream& stream, const ScaleParams& params);
+Status clamp(const IsaKernels& isa, Stream& stream, const ClampParams& params);
 Status gather_rows(const IsaKernels& isa, Stream& stream, const GatherRowsParams& params);
+
+Status route(const IsaKernels& isa, Stream& stream, const RouteParams& params);
+Status experts(const IsaKernels& isa, Stream& stream, const ExpertsParams& params);
+Status combine_experts(const IsaKernels& isa, Stream& stream, const CombineExpertsParams& params);
 
 Status rope(const IsaKernels& isa, Stream& stream, const RopeParams& params);
 Status kv_write(const IsaKernels& isa, Stream& stream, const KvWriteParams& params);

@@ -30,7 +30,7 @@ inline constexpr int kWeightKinds = 14;
 inline constexpr int kQuantKinds = 11;
 
 /// As many as Activation has; its header may not be included here.
-inline constexpr int kActivationKinds = 5;
+inline constexpr int kActivationKinds = 6;
 
 struct Half {
   std::uint16_t bits;

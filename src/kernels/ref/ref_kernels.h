@@ -13,7 +13,12 @@ Status activation(Stream& stream, const ActivationParams& params);
 Status gated_activation(Stream& stream, const GatedActivationParams& params);
 Status add(Stream& stream, const AddParams& params);
 Status scale(Stream& stream, const ScaleParams& params);
+Status clamp(Stream& stream, const ClampParams& params);
 Status gather_rows(Stream& stream, const GatherRowsParams& params);
+
+Status route(Stream& stream, const RouteParams& params);
+Status experts(Stream& stream, const ExpertsParams& params);
+Status combine_experts(Stream& stream, const CombineExpertsParams& params);
 
 Status rope(Stream& stream, const RopeParams& params);
 Status kv_write(Stream& stream, const KvWriteParams& params);
