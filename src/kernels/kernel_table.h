@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "kernels/params/attention.h"
 #include "kernels/params/dense.h"
+#include "kernels/params/mla.h"
 #include "kernels/params/moe.h"
 #include "kernels/params/sampling.h"
 
@@ -37,6 +38,8 @@ struct KernelTable {
   Kernel<RopeParams> rope = nullptr;
   Kernel<KvWriteParams> kv_write = nullptr;
   Kernel<AttentionParams> attention = nullptr;
+  Kernel<HeadGemmParams> head_gemm = nullptr;
+  Kernel<ChoosePositionsParams> choose_positions = nullptr;
 
   Kernel<GatherTokensParams> gather_tokens = nullptr;
   Kernel<ScatterTokensParams> scatter_tokens = nullptr;

@@ -104,6 +104,8 @@ constexpr KernelTable table(const char* name) {
       .rope = bound<kIsa, RopeParams, cpu::rope>,
       .kv_write = bound<kIsa, KvWriteParams, cpu::kv_write>,
       .attention = bound<kIsa, AttentionParams, cpu::attention>,
+      .head_gemm = bound<kIsa, HeadGemmParams, cpu::head_gemm>,
+      .choose_positions = bound<kIsa, ChoosePositionsParams, cpu::choose_positions>,
       .gather_tokens = bound<kIsa, GatherTokensParams, cpu::gather_tokens>,
       .scatter_tokens = bound<kIsa, ScatterTokensParams, cpu::scatter_tokens>,
       .process_logits = bound<kIsa, ProcessLogitsParams, cpu::process_logits>,

@@ -25,6 +25,8 @@ Status combine_experts(const IsaKernels& isa, Stream& stream, const CombineExper
 Status rope(const IsaKernels& isa, Stream& stream, const RopeParams& params);
 Status kv_write(const IsaKernels& isa, Stream& stream, const KvWriteParams& params);
 Status attention(const IsaKernels& isa, Stream& stream, const AttentionParams& params);
+Status head_gemm(const IsaKernels& isa, Stream& stream, const HeadGemmParams& params);
+Status choose_positions(const IsaKernels& isa, Stream& stream, const ChoosePositionsParams& params);
 
 Status gather_tokens(const IsaKernels& isa, Stream& stream, const GatherTokensParams& params);
 Status scatter_tokens(const IsaKernels& isa, Stream& stream, const ScatterTokensParams& params);

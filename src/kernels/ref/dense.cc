@@ -260,6 +260,8 @@ const KernelTable& kernel_table() {
                                          .rope = rope,
                                          .kv_write = kv_write,
                                          .attention = attention,
+                                         .head_gemm = head_gemm,
+                                         .choose_positions = choose_positions,
                                          .gather_tokens = gather_tokens,
                                          .scatter_tokens = scatter_tokens,
                                          .process_logits = process_logits,

@@ -23,6 +23,8 @@ Status combine_experts(Stream& stream, const CombineExpertsParams& params);
 Status rope(Stream& stream, const RopeParams& params);
 Status kv_write(Stream& stream, const KvWriteParams& params);
 Status attention(Stream& stream, const AttentionParams& params);
+Status head_gemm(Stream& stream, const HeadGemmParams& params);
+Status choose_positions(Stream& stream, const ChoosePositionsParams& params);
 
 Status gather_tokens(Stream& stream, const GatherTokensParams& params);
 Status scatter_tokens(Stream& stream, const ScatterTokensParams& params);
