@@ -5,7 +5,7 @@ import socket
 import stat
 import subprocess
 
-import httpx
+import httpx2 as httpx
 import pytest
 
 

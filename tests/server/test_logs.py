@@ -2,7 +2,7 @@
 
 import json
 
-import httpx
+import httpx2 as httpx
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 SPAN = "b7ad6b7169203331"

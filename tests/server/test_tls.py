@@ -4,7 +4,7 @@ import socket
 import ssl
 import subprocess
 
-import httpx
+import httpx2 as httpx
 import openai
 import pytest
 
