@@ -10,9 +10,9 @@
 namespace godwit {
 namespace {
 
-constexpr std::array<Activation, kActivations> kAll = {Activation::kSilu, Activation::kGeluTanh,
-                                                       Activation::kGelu, Activation::kRelu,
-                                                       Activation::kReluSquared};
+constexpr std::array<Activation, kActivations> kAll = {
+    Activation::kSilu, Activation::kGeluTanh,    Activation::kGelu,
+    Activation::kRelu, Activation::kReluSquared, Activation::kQuickGelu};
 
 TEST(LayerNormKernel, EqualsTheOracle) {
   KernelRig oracle("ref", 1);
@@ -70,6 +70,7 @@ TEST(ActivationKernel, OracleEqualsPublishedValues) {
       {-0.0455002639, -0.1542687694, 0.0, 0.8413447461, 2.9959503059},
       {0.0, 0.0, 0.0, 1.0, 3.0},
       {0.0, 0.0, 0.0, 1.0, 9.0},
+      {-0.0643413769, -0.1496115634, 0.0, 0.8457957659, 2.9819286903},
   }};
   KernelRig oracle("ref", 1);
   std::vector<float> x = {-2.0F, -0.5F, 0.0F, 1.0F, 3.0F};
@@ -147,7 +148,9 @@ TEST(ActivationKernel, GatedEqualsTheOracle) {
             .gate = view(both, DType::kF32, {6, 2 * width}).slice(1, 0, width),
             .up = view(both, DType::kF32, {6, 2 * width}).slice(1, width, width),
             .out = view(expected, DType::kF32, {6, width}),
-            .activation = activation};
+            .form = {.activation = activation,
+                     .limit = width % 2 == 0 ? 7.0F : 0.0F,
+                     .up_offset = width % 3 == 0 ? 1.0F : 0.0F}};
         oracle.run(&KernelTable::gated_activation, params);
         params.out = view(got, DType::kF32, {6, width});
         rig.run(&KernelTable::gated_activation, params);

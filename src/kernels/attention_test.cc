@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -18,7 +20,23 @@ struct Shape {
   DType cache = DType::kF32;
   float softcap = 0.0F;
   std::vector<float> alibi_slopes{};
+  std::int64_t value_dim = 0;  ///< 0: as head_dim.
+  bool latent = false;         ///< Values are the first columns of the keys.
+  std::int64_t most = 0;       ///< Positions that a token chooses; 0: it sees all.
+
+  [[nodiscard]] std::int64_t value_width() const { return value_dim > 0 ? value_dim : head_dim; }
 };
+
+/// `most` of the positions up to `position`, or all of them when they are fewer.
+std::vector<std::int32_t> some_positions(std::int64_t position, std::int64_t most,
+                                         std::uint32_t seed) {
+  std::vector<std::int32_t> all(static_cast<std::size_t>(position + 1));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<std::int32_t> some;
+  std::sample(all.begin(), all.end(), std::back_inserter(some), most, std::mt19937(seed));
+  some.resize(static_cast<std::size_t>(most), -1);
+  return some;
+}
 
 /// Sequences of given context lengths in a shuffled paged cache. What no token may see is NaN: rows
 /// past a context, blocks that belong to nobody.
@@ -33,10 +51,10 @@ struct Problem {
       blocks += needed;
     }
     num_blocks = blocks;
-    const std::int64_t count = num_blocks * s.kv_heads * s.block_size * s.head_dim;
+    const std::int64_t rows = num_blocks * s.kv_heads * s.block_size;
     const float nan = std::numeric_limits<float>::quiet_NaN();
-    k.assign(static_cast<std::size_t>(count), nan);
-    v.assign(static_cast<std::size_t>(count), nan);
+    k.assign(static_cast<std::size_t>(rows * s.head_dim), nan);
+    v.assign(static_cast<std::size_t>(rows * s.value_width()), nan);
     std::vector<std::int32_t> ids(static_cast<std::size_t>(num_blocks));
     std::iota(ids.begin(), ids.end(), 0);
     std::shuffle(ids.begin(), ids.end(), std::mt19937(seed));
@@ -58,11 +76,12 @@ struct Problem {
 
   void fill_row(std::int64_t block, std::int64_t row) {
     for (std::int64_t h = 0; h < shape.kv_heads; ++h) {
-      const std::int64_t at =
-          ((block * shape.kv_heads + h) * shape.block_size + row) * shape.head_dim;
+      const std::int64_t at = (block * shape.kv_heads + h) * shape.block_size + row;
       for (std::int64_t d = 0; d < shape.head_dim; ++d) {
-        k[static_cast<std::size_t>(at + d)] = random.number();
-        v[static_cast<std::size_t>(at + d)] = random.number();
+        k[static_cast<std::size_t>(at * shape.head_dim + d)] = random.number();
+      }
+      for (std::int64_t d = 0; d < shape.value_width(); ++d) {
+        v[static_cast<std::size_t>(at * shape.value_width() + d)] = random.number();
       }
     }
   }
@@ -86,32 +105,39 @@ struct Problem {
     const std::int64_t tokens = starts.back();
     const std::int64_t width = shape.heads * shape.head_dim;
     std::vector<float> q;
+    std::vector<std::int32_t> chosen;
     for (std::size_t i = 0; i < queries.size(); ++i) {
       for (std::int64_t t = contexts[i] - queries[i]; t < contexts[i]; ++t) {
-        const std::vector<float> row =
-            RandomData(static_cast<std::uint32_t>(i * 1000 + static_cast<std::size_t>(t)))
-                .numbers(width);
+        const auto seed = static_cast<std::uint32_t>(i * 1000 + static_cast<std::size_t>(t));
+        const std::vector<float> row = RandomData(seed).numbers(width);
         q.insert(q.end(), row.begin(), row.end());
+        if (shape.most > 0) {
+          const std::vector<std::int32_t> some = some_positions(t, shape.most, seed);
+          chosen.insert(chosen.end(), some.begin(), some.end());
+        }
       }
     }
-    std::vector<float> out(static_cast<std::size_t>(tokens * width), 5.0F);
+    std::vector<float> out(static_cast<std::size_t>(tokens * shape.heads * shape.value_width()),
+                           5.0F);
     std::vector<std::int32_t> lens = contexts;
     const auto sequences = static_cast<std::int64_t>(queries.size());
-    const auto cache = [&](std::vector<float>& data) {
-      return view(data, shape.cache,
-                  {num_blocks, shape.kv_heads, shape.block_size, shape.head_dim});
+    const auto cache = [&](std::vector<float>& data, std::int64_t columns) {
+      return view(data, shape.cache, {num_blocks, shape.kv_heads, shape.block_size, columns});
     };
+    const Tensor keys = cache(k, shape.head_dim);
     rig.run(&KernelTable::attention,
             {.q = view(q, DType::kF32, {tokens, shape.heads, shape.head_dim}),
-             .k_cache = cache(k),
-             .v_cache = cache(v),
+             .k_cache = keys,
+             .v_cache = shape.latent ? keys.slice(3, 0, shape.value_width())
+                                     : cache(v, shape.value_width()),
              .block_tables = view(tables, DType::kI32, {sequences, max_blocks}),
              .query_start = view(starts, DType::kI32, {sequences + 1}),
              .context_lens = view(lens, DType::kI32, {sequences}),
              .alibi_slopes = shape.alibi_slopes.empty()
                                  ? Tensor()
                                  : view(shape.alibi_slopes, DType::kF32, {shape.heads}),
-             .out = view(out, DType::kF32, {tokens, shape.heads, shape.head_dim}),
+             .chosen = shape.most > 0 ? view(chosen, DType::kI32, {tokens, shape.most}) : Tensor(),
+             .out = view(out, DType::kF32, {tokens, shape.heads, shape.value_width()}),
              .scale = 1.0F / std::sqrt(static_cast<float>(shape.head_dim)),
              .softcap = shape.softcap,
              .window = shape.window});
@@ -146,6 +172,26 @@ std::vector<Shape> shapes() {
   all.push_back({.heads = 3, .kv_heads = 3, .alibi_slopes = {0.5F, 0.03F, 0.0F}});
   all.push_back({.heads = 2, .kv_heads = 1, .window = 7, .softcap = 2.0F, .alibi_slopes = {1, 2}});
   all.push_back({.heads = 16, .kv_heads = 1, .head_dim = 48, .cache = DType::kBF16});
+  all.push_back({.head_dim = 24, .value_dim = 16});
+  all.push_back({.head_dim = 16, .cache = DType::kBF16, .value_dim = 40});
+  for (const DType type : {DType::kF32, DType::kBF16}) {
+    for (const std::int64_t heads : {4, 7, 16, 128}) {
+      all.push_back({.heads = heads,
+                     .kv_heads = 1,
+                     .head_dim = 40,
+                     .cache = type,
+                     .value_dim = 32,
+                     .latent = true});
+    }
+    all.push_back({.heads = 2,
+                   .kv_heads = 1,
+                   .head_dim = 36,
+                   .cache = type,
+                   .value_dim = 20,
+                   .latent = true,
+                   .most = 7});
+    all.push_back({.most = 20});
+  }
   return all;
 }
 
@@ -174,7 +220,7 @@ TEST(Attention, ChunksAndMatesDoNotShow) {
   constexpr std::int64_t kLength = 90;
   for (const Shape& shape : shapes()) {
     Problem problem(shape, {kLength, 70}, 5);
-    const std::int64_t width = shape.heads * shape.head_dim;
+    const std::int64_t width = shape.heads * shape.value_width();
     for (const std::string& isa : fast_tables()) {
       if (isa == "generic" && shape.head_dim != 32) {
         continue;  // Slow without an instruction for fma, and equal in its bits: tested above.

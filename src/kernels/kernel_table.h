@@ -4,6 +4,8 @@
 #include "base/status.h"
 #include "kernels/params/attention.h"
 #include "kernels/params/dense.h"
+#include "kernels/params/mla.h"
+#include "kernels/params/moe.h"
 #include "kernels/params/sampling.h"
 
 namespace godwit {
@@ -26,11 +28,18 @@ struct KernelTable {
   Kernel<GatedActivationParams> gated_activation = nullptr;
   Kernel<AddParams> add = nullptr;
   Kernel<ScaleParams> scale = nullptr;
+  Kernel<ClampParams> clamp = nullptr;
   Kernel<GatherRowsParams> gather_rows = nullptr;
+
+  Kernel<RouteParams> route = nullptr;
+  Kernel<ExpertsParams> experts = nullptr;
+  Kernel<CombineExpertsParams> combine_experts = nullptr;
 
   Kernel<RopeParams> rope = nullptr;
   Kernel<KvWriteParams> kv_write = nullptr;
   Kernel<AttentionParams> attention = nullptr;
+  Kernel<HeadGemmParams> head_gemm = nullptr;
+  Kernel<ChoosePositionsParams> choose_positions = nullptr;
 
   Kernel<GatherTokensParams> gather_tokens = nullptr;
   Kernel<ScatterTokensParams> scatter_tokens = nullptr;

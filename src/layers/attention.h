@@ -13,10 +13,13 @@
 
 namespace godwit {
 
-/// A norm on queries and keys, before they are rotated.
+/// A norm on queries and keys.
 struct QkNormConfig {
   RmsNormConfig norm;
-  bool whole_row = false;  ///< Over all heads at once, instead of over each.
+  bool whole_row = false;    ///< Over all heads at once, instead of over each.
+  bool after_rope = false;   ///< Of each rotated head.
+  const char* q = "q_norm";  ///< Names of tensors.
+  const char* k = "k_norm";
 };
 
 struct AttentionConfig {
@@ -32,6 +35,8 @@ struct AttentionConfig {
   bool o_bias = false;
   bool fused_qkv = false;  ///< Stored as one tensor, qkv_proj: all queries, all keys, all values.
   std::optional<QkNormConfig> qk_norm = std::nullopt;
+  float qkv_limit =
+      0.0F;  ///< Queries, keys and values are clamped to it, after the norm; 0 = none.
 };
 
 struct Attention {

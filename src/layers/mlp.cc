@@ -13,14 +13,14 @@ Result<GatedMlp> GatedMlp::load(WeightsReader& reader, const std::string& prefix
   mlp.config = config;
   if (config.fused) {
     const Linear both =
-        TRY(Linear::load(reader, prefix + ".gate_up_proj", hidden, 2 * width, bias));
+        TRY(Linear::load(reader, prefix + "." + config.gate_up, hidden, 2 * width, bias));
     mlp.gate_proj = both.rows(0, width);
     mlp.up_proj = both.rows(width, width);
   } else {
     mlp.gate_proj = TRY(Linear::load(reader, prefix + ".gate_proj", hidden, width, bias));
     mlp.up_proj = TRY(Linear::load(reader, prefix + ".up_proj", hidden, width, bias));
   }
-  mlp.down_proj = TRY(Linear::load(reader, prefix + ".down_proj", width, hidden, bias));
+  mlp.down_proj = TRY(Linear::load(reader, prefix + "." + config.down, width, hidden, bias));
   return mlp;
 }
 
@@ -31,8 +31,8 @@ Result<Tensor> GatedMlp::inner(const Context& context, const Tensor& x) const {
   Tensor up = TRY(workspace.tensor(DType::kF32, {tokens, config.intermediate_size}));
   TRY(gate_proj.forward(context, x, gate));
   TRY(up_proj.forward(context, x, up));
-  TRY(ops::gated_activation(
-      context.stream, {.gate = gate, .up = up, .out = gate, .activation = config.activation}));
+  TRY(ops::gated_activation(context.stream,
+                            {.gate = gate, .up = up, .out = gate, .form = config.form}));
   return gate;
 }
 

@@ -13,9 +13,11 @@ namespace godwit {
 struct GatedMlpConfig {
   std::int64_t hidden_size = 0;
   std::int64_t intermediate_size = 0;
-  Activation activation = Activation::kSilu;
+  GatedForm form;
   bool has_bias = false;
-  bool fused = false;  ///< Stored as one tensor, gate_up_proj: the gate's rows, then up's.
+  bool fused = false;  ///< Stored as one tensor, `gate_up`: the gate's rows, then up's.
+  const char* gate_up = "gate_up_proj";
+  const char* down = "down_proj";
 };
 
 /// Source: Shazeer 2020, "GLU Variants Improve Transformer".
@@ -25,7 +27,7 @@ struct GatedMlp {
   Linear up_proj;
   Linear down_proj;
 
-  /// Reads `prefix`.gate_proj, up_proj and down_proj.
+  /// Reads `prefix`.gate_proj and up_proj, or their fused form, and down_proj.
   static Result<GatedMlp> load(WeightsReader& reader, const std::string& prefix,
                                const GatedMlpConfig& config);
 

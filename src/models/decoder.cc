@@ -41,17 +41,25 @@ Result<std::optional<FactorsRope>> read_rope_factors(WeightsReader& reader,
 }  // namespace
 
 Decoder::Decoder(DecoderConfig config) : config_(std::move(config)) {
-  geometry_ = {.vocab_size = config_.vocab_size,
+  geometry_ = {.num_layers = config_.num_layers,
+               .vocab_size = config_.vocab_size,
                .hidden_size = config_.hidden_size,
                .num_heads = config_.num_heads,
                .intermediate_size = config_.intermediate_size,
                .max_positions = config_.max_positions};
 }
 
-KvCacheSpec Decoder::kv_cache_spec() const {
-  return {.num_layers = config_.num_layers,
-          .num_kv_heads = config_.num_kv_heads,
-          .head_dim = config_.head_dim};
+std::vector<LayerCacheSpec> Decoder::cache_specs() const {
+  std::vector<LayerCacheSpec> specs;
+  for (std::int64_t layer = 0; layer < config_.num_layers; ++layer) {
+    specs.push_back(
+        {.layer = layer,
+         .num_kv_heads = config_.num_kv_heads,
+         .key_dim = config_.head_dim,
+         .value_dim = config_.head_dim,
+         .retention = Retention::window(config_.layers[static_cast<std::size_t>(layer)].window)});
+  }
+  return specs;
 }
 
 Status Decoder::load_ropes(WeightsReader& reader, std::int64_t max_positions) {
@@ -86,10 +94,11 @@ Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t ind
       .qkv_bias = config_.qkv_bias,
       .o_bias = config_.o_bias,
       .fused_qkv = config_.fused_qkv,
-      .qk_norm = config_.qk_norm};
+      .qk_norm = config_.qk_norm,
+      .qkv_limit = config_.qkv_limit};
   const GatedMlpConfig mlp = {.hidden_size = config_.hidden_size,
                               .intermediate_size = config_.intermediate_size,
-                              .activation = config_.activation,
+                              .form = {.activation = config_.activation},
                               .has_bias = config_.mlp_bias,
                               .fused = config_.fused_gate_up};
   const BlockNorms& norms = config_.block_norms;
@@ -98,7 +107,11 @@ Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t ind
   layer.attention = TRY(Attention::load(reader, prefix + "self_attn", attention));
   layer.after_attention = TRY(load_norm(norms.after_attention));
   layer.before_mlp = TRY(load_norm(norms.before_mlp));
-  layer.mlp = TRY(GatedMlp::load(reader, prefix + "mlp", mlp));
+  if (config_.layers[static_cast<std::size_t>(index)].sparse) {
+    layer.moe = TRY(MoeLayer::load(reader, prefix, *config_.moe));
+  } else {
+    layer.mlp = TRY(GatedMlp::load(reader, prefix + "mlp", mlp));
+  }
   layer.after_mlp = TRY(load_norm(norms.after_mlp));
   return layer;
 }
@@ -115,7 +128,8 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
     TRY(reader.skip_copy("lm_head.weight", "model.embed_tokens.weight"));
     lm_head_.weight = embedding_;
   } else {
-    lm_head_ = TRY(Linear::load(reader, "lm_head", hidden, config_.vocab_size, false));
+    lm_head_ =
+        TRY(Linear::load(reader, "lm_head", hidden, config_.vocab_size, config_.lm_head_bias));
   }
   return {};
 }
@@ -153,15 +167,23 @@ Status Decoder::add_attention(const Context& context, std::size_t index, Tensor&
       hidden);
 }
 
-Status Decoder::add_mlp(const Context& context, const DecoderLayer& layer, Tensor& normed,
-                        Tensor& hidden) const {
+Status Decoder::add_mlp(const Context& context, const DecoderLayer& layer, const Tensor& ids,
+                        Tensor& normed, Tensor& hidden) const {
   if (layer.before_mlp) {
     TRY(layer.before_mlp->forward(context, hidden, normed));
   }
   const Tensor& input = layer.before_mlp || config_.parallel ? normed : hidden;
   return add_branch(
-      context, layer.after_mlp, [&](Tensor& out) { return layer.mlp.forward(context, input, out); },
-      [&](Tensor& out) { return layer.mlp.forward_add(context, input, out); }, hidden);
+      context, layer.after_mlp,
+      [&](Tensor& out) {
+        return layer.moe ? layer.moe->forward(context, ids, input, out)
+                         : layer.mlp->forward(context, input, out);
+      },
+      [&](Tensor& out) {
+        return layer.moe ? layer.moe->forward_add(context, ids, input, out)
+                         : layer.mlp->forward_add(context, input, out);
+      },
+      hidden);
 }
 
 Status Decoder::forward(const Context& context, const Tensor& ids, Tensor& hidden) const {
@@ -174,7 +196,7 @@ Status Decoder::forward(const Context& context, const Tensor& ids, Tensor& hidde
   }
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     TRY(add_attention(context, i, normed, hidden));
-    TRY(add_mlp(context, layers_[i], normed, hidden));
+    TRY(add_mlp(context, layers_[i], ids, normed, hidden));
   }
   return {};
 }

@@ -16,6 +16,7 @@
 #include "models/config_reader.h"
 #include "models/layer_fields.h"
 #include "models/model.h"
+#include "moe/moe_layer.h"
 
 namespace godwit {
 
@@ -31,6 +32,7 @@ struct BlockNorms {
 struct DecoderLayerConfig {
   std::int64_t window = 0;              ///< Positions a token sees; 0 = all.
   std::optional<std::size_t> rope = 0;  ///< Which of DecoderConfig::ropes; none: no positions.
+  bool sparse = false;                  ///< DecoderConfig::moe instead of a feed-forward block.
 };
 
 struct DecoderConfig {
@@ -52,9 +54,12 @@ struct DecoderConfig {
   bool qkv_bias = false;
   bool o_bias = false;
   bool mlp_bias = false;
+  bool lm_head_bias = false;
   bool fused_qkv = false;      ///< See AttentionConfig.
   bool fused_gate_up = false;  ///< See GatedMlpConfig.
+  std::optional<MoeConfig> moe;
   std::optional<QkNormConfig> qk_norm;
+  float qkv_limit = 0.0F;                ///< See AttentionConfig.
   std::optional<float> attention_scale;  ///< Of the scores; 1 / sqrt(head_dim) when absent.
   float attention_softcap = 0.0F;        ///< Of the scores; 0 = none.
   float embedding_scale = 1.0F;
@@ -99,7 +104,8 @@ struct DecoderLayer {
   Attention attention;
   std::optional<Norm> after_attention;
   std::optional<Norm> before_mlp;
-  GatedMlp mlp;
+  std::optional<GatedMlp> mlp;  ///< Or:
+  std::optional<MoeLayer> moe;
   std::optional<Norm> after_mlp;
 };
 
@@ -108,7 +114,7 @@ class Decoder final : public Model {
   explicit Decoder(DecoderConfig config);
 
   [[nodiscard]] const ModelGeometry& geometry() const override { return geometry_; }
-  [[nodiscard]] KvCacheSpec kv_cache_spec() const override;
+  [[nodiscard]] std::vector<LayerCacheSpec> cache_specs() const override;
   Status load(WeightsReader& reader, std::int64_t max_positions) override;
   Status forward(const Context& context, const Tensor& ids, Tensor& hidden) const override;
   Status logits(const Context& context, Tensor& hidden, Tensor& out) const override;
@@ -120,8 +126,8 @@ class Decoder final : public Model {
   /// scratch as large as hidden, and holds what a parallel block reads.
   Status add_attention(const Context& context, std::size_t index, Tensor& normed,
                        Tensor& hidden) const;
-  Status add_mlp(const Context& context, const DecoderLayer& layer, Tensor& normed,
-                 Tensor& hidden) const;
+  Status add_mlp(const Context& context, const DecoderLayer& layer, const Tensor& ids,
+                 Tensor& normed, Tensor& hidden) const;
   /// Adds to `hidden` what block(out) writes, normed by `after` and scaled. `add_block(hidden)` is
   /// the same where the model does neither.
   template <class Block, class AddBlock>

@@ -91,15 +91,14 @@ Result<std::int64_t> derive_head_dim(const ConfigReader& reader, std::int64_t hi
   return head_dim;
 }
 
-Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader,
-                                               std::int64_t num_layers) {
+Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader, std::int64_t num_layers,
+                                               bool used_when_absent) {
   std::vector<std::int64_t> windows(static_cast<std::size_t>(num_layers), 0);
-  const bool use_window = TRY(reader.boolean("use_sliding_window", false));
+  const bool use_window = TRY(reader.boolean("use_sliding_window", used_when_absent));
   const auto types = TRY(reader.optional_strings("layer_types"));
   if (!use_window && !types) {
     return windows;  // Whatever sliding_window says, as in Hugging Face's code.
   }
-  const auto window = TRY(reader.optional_integer("sliding_window"));
   const std::int64_t first = types ? 0 : TRY(reader.integer("max_window_layers", 0));
   std::vector<bool> slides;
   if (types) {
@@ -111,10 +110,7 @@ Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader,
     if (here && !use_window) {
       return reader.unexpected("use_sliding_window", "true, since layer_types has sliding layers");
     }
-    if (here && !window) {
-      return reader.unexpected("sliding_window", "the window of the sliding_attention layers");
-    }
-    windows[at] = here ? *window : 0;
+    windows[at] = here ? TRY(reader.integer("sliding_window")) : 0;
   }
   return windows;
 }

@@ -9,13 +9,13 @@ namespace {
 
 constexpr auto kAny = ShapeCheck::kAny;
 
-/// Both halves of a cache: one shape, one type, pages of [num_kv_heads, block_size, head_dim].
+/// Both halves of a cache: one type, pages of [num_kv_heads, block_size, a width of its own].
 ShapeCheck& check_cache(ShapeCheck& check, const Tensor& k_cache, const Tensor& v_cache,
-                        std::int64_t head_dim) {
+                        std::int64_t key_dim, std::int64_t value_dim) {
   return check.dtype("k_cache", k_cache, {DType::kF32, DType::kBF16})
-      .shape("k_cache", k_cache, {kAny, kAny, kAny, head_dim})
+      .shape("k_cache", k_cache, {kAny, kAny, kAny, key_dim})
       .dtype("v_cache", v_cache, {k_cache.dtype})
-      .same_shape("v_cache", v_cache, k_cache);
+      .shape("v_cache", v_cache, {kAny, k_cache.dim(1), k_cache.dim(2), value_dim});
 }
 
 }  // namespace
@@ -42,12 +42,17 @@ Status kv_write(Stream& stream, const KvWriteParams& params) {
   ShapeCheck check("kv_write");
   check.f32("k", params.k)
       .shape("k", params.k, {kAny, params.k_cache.dim(1), params.k_cache.dim(3)})
-      .f32("v", params.v)
-      .same_shape("v", params.v, params.k)
+      .dtype("k_cache", params.k_cache, {DType::kF32, DType::kBF16})
+      .shape("k_cache", params.k_cache, {kAny, kAny, kAny, kAny})
       .i64("slots", params.slots)
       .shape("slots", params.slots, {params.k.dim(0)})
+      .require(params.v.empty() == params.v_cache.empty(), "v and v_cache do not go together")
       .kernel(kernels.kv_write != nullptr, kernels.name);
-  TRY(check_cache(check, params.k_cache, params.v_cache, params.k.dim(2)).status());
+  if (!params.v.empty()) {
+    check.f32("v", params.v).shape("v", params.v, {params.k.dim(0), params.k.dim(1), kAny});
+    check_cache(check, params.k_cache, params.v_cache, params.k.dim(2), params.v.dim(2));
+  }
+  TRY(check.status());
   return kernels.kv_write(stream, params);
 }
 
@@ -65,7 +70,7 @@ Status attention(Stream& stream, const AttentionParams& params) {
       .i32("context_lens", params.context_lens)
       .shape("context_lens", params.context_lens, {sequences})
       .f32("out", params.out)
-      .same_shape("out", params.out, params.q)
+      .shape("out", params.out, {params.q.dim(0), params.q.dim(1), kAny})
       .require(kv_heads > 0 && params.q.dim(1) % kv_heads == 0,
                "num_heads is no multiple of num_kv_heads")
       .require(params.window >= 0, "window is negative")
@@ -75,7 +80,15 @@ Status attention(Stream& stream, const AttentionParams& params) {
     check.f32("alibi_slopes", params.alibi_slopes)
         .shape("alibi_slopes", params.alibi_slopes, {params.q.dim(1)});
   }
-  TRY(check_cache(check, params.k_cache, params.v_cache, params.q.dim(2)).status());
+  if (!params.chosen.empty()) {
+    check.i32("chosen", params.chosen)
+        .shape("chosen", params.chosen, {params.q.dim(0), kAny})
+        .require(params.chosen.dim(1) > 0, "chosen is empty")
+        .require(params.window == 0 && params.alibi_slopes.empty(),
+                 "chosen positions go with neither a window nor a bias by distance");
+  }
+  check_cache(check, params.k_cache, params.v_cache, params.q.dim(2), params.out.dim(2));
+  TRY(check.status());
   return kernels.attention(stream, params);
 }
 

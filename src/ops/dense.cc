@@ -7,10 +7,6 @@
 namespace godwit::ops {
 namespace {
 
-constexpr std::initializer_list<DType> kWeightTypes = {
-    DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0, DType::kQ4_0,
-    DType::kQ4_1, DType::kQ5_0, DType::kQ5_1, DType::kQ2_K, DType::kQ3_K,
-    DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kQ8_K};
 constexpr std::initializer_list<DType> kVectorTypes = {DType::kF32, DType::kF16, DType::kBF16};
 
 /// What norms have in common.
@@ -40,7 +36,7 @@ ShapeCheck check_rows(const char* op, const Tensor& x, const Tensor& out) {
 Status embedding(Stream& stream, const EmbeddingParams& params) {
   const KernelTable& kernels = stream.device().kernels();
   TRY(ShapeCheck("embedding")
-          .dtype("table", params.table, kWeightTypes)
+          .weight("table", params.table)
           .shape("table", params.table, {ShapeCheck::kAny, ShapeCheck::kAny})
           .i32("ids", params.ids)
           .shape("ids", params.ids, {ShapeCheck::kAny})
@@ -77,7 +73,7 @@ Status gemm(Stream& stream, const GemmParams& params) {
   ShapeCheck check("gemm");
   check.f32("x", params.x)
       .shape("x", params.x, {ShapeCheck::kAny, params.weight.dim(1)})
-      .dtype("weight", params.weight, kWeightTypes)
+      .weight("weight", params.weight)
       .shape("weight", params.weight, {n, params.x.dim(1)})
       .require(params.weight.is_contiguous(), "weight is not contiguous")
       .f32("out", params.out)
@@ -127,6 +123,15 @@ Status scale(Stream& stream, const ScaleParams& params) {
           .kernel(kernels.scale != nullptr, kernels.name)
           .status());
   return kernels.scale(stream, params);
+}
+
+Status clamp(Stream& stream, const ClampParams& params) {
+  const KernelTable& kernels = stream.device().kernels();
+  TRY(check_rows("clamp", params.x, params.out)
+          .require(params.limit > 0.0F, "limit is not positive")
+          .kernel(kernels.clamp != nullptr, kernels.name)
+          .status());
+  return kernels.clamp(stream, params);
 }
 
 Status gather_rows(Stream& stream, const GatherRowsParams& params) {

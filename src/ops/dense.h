@@ -23,6 +23,7 @@ Status activation(Stream& stream, const ActivationParams& params);
 Status gated_activation(Stream& stream, const GatedActivationParams& params);
 Status add(Stream& stream, const AddParams& params);
 Status scale(Stream& stream, const ScaleParams& params);
+Status clamp(Stream& stream, const ClampParams& params);
 Status gather_rows(Stream& stream, const GatherRowsParams& params);
 
 }  // namespace godwit::ops

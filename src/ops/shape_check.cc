@@ -51,6 +51,13 @@ ShapeCheck& ShapeCheck::dtype(const char* name, const Tensor& tensor,
   return *this;
 }
 
+ShapeCheck& ShapeCheck::weight(const char* name, const Tensor& tensor) {
+  return dtype(name, tensor,
+               {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ4_0, DType::kQ4_1,
+                DType::kQ5_0, DType::kQ5_1, DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K,
+                DType::kQ6_K, DType::kQ8_K});
+}
+
 ShapeCheck& ShapeCheck::require(bool holds, const char* what) {
   if (!holds) {
     fail(what);

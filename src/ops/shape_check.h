@@ -31,6 +31,8 @@ class ShapeCheck {
   ShapeCheck& i64(const char* name, const Tensor& tensor) {
     return dtype(name, tensor, {DType::kI64});
   }
+  /// Whether the type is one of those that matrices of weights have.
+  ShapeCheck& weight(const char* name, const Tensor& tensor);
   ShapeCheck& require(bool holds, const char* what);
   /// Whether the device's table has this kernel.
   ShapeCheck& kernel(bool present, const char* device);

@@ -1,4 +1,4 @@
-// Every dense fixture against the numbers that Hugging Face's code gave.
+// Every fixture against the numbers that Hugging Face's code gave.
 
 #include <filesystem>
 
@@ -49,12 +49,15 @@ void PrintTo(const GoldenCase& golden, std::ostream* out) {
 class ModelGoldenTest : public testing::TestWithParam<GoldenCase> {};
 
 TEST_P(ModelGoldenTest, LogitsLogprobsAndGreedyTokensEqualHuggingFace) {
-  const fs::path fixture = test::test_data() / "models" / GetParam().fixture;
-  const ConfigVariant variant(fixture, GetParam().older_config);
+  const auto fixture = test::model_fixture(GetParam().fixture);
+  if (!fixture) {
+    GTEST_SKIP() << "only ../shared/fixtures has it";
+  }
+  const ConfigVariant variant(*fixture, GetParam().older_config);
   // Contexts of this length keep phi3_longrope to the factors that its golden numbers used.
   const auto model =
       test::ModelHarness::load(variant.path(), {.isa = {}, .threads = 2, .max_model_len = 256});
-  test::expect_hugging_face(*model, fixture);
+  test::expect_hugging_face(*model, *fixture);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -79,6 +82,22 @@ INSTANTIATE_TEST_SUITE_P(
         GoldenCase{"smollm3", true}, GoldenCase{"cohere2", false}, GoldenCase{"cohere2", true},
         GoldenCase{"exaone4", false}, GoldenCase{"exaone4", true}, GoldenCase{"seed_oss", false},
         GoldenCase{"seed_oss", true}, GoldenCase{"olmo3", false}, GoldenCase{"olmo3", true}));
+
+/// Mixtures of experts.
+INSTANTIATE_TEST_SUITE_P(
+    MoeFixtures, ModelGoldenTest,
+    testing::Values(GoldenCase{"mixtral", false}, GoldenCase{"mixtral", true},
+                    GoldenCase{"qwen2_moe", false}, GoldenCase{"qwen2_moe", true},
+                    GoldenCase{"qwen3_moe", false}, GoldenCase{"qwen3_moe", true},
+                    GoldenCase{"olmoe", false}, GoldenCase{"olmoe", true},
+                    GoldenCase{"granitemoe", false}, GoldenCase{"granitemoe", true},
+                    GoldenCase{"granitemoeshared", false}, GoldenCase{"granitemoeshared", true},
+                    GoldenCase{"phimoe", false}, GoldenCase{"phimoe", true},
+                    GoldenCase{"dots1", false}, GoldenCase{"dots1", true},
+                    GoldenCase{"hunyuan_v1_moe", false}, GoldenCase{"hunyuan_v1_moe", true},
+                    GoldenCase{"minimax_m2", false}, GoldenCase{"minimax_m2", true},
+                    GoldenCase{"ernie4_5_moe", false}, GoldenCase{"ernie4_5_moe", true},
+                    GoldenCase{"glm4_moe", false}, GoldenCase{"glm4_moe", true}));
 
 /// GPT-2 and its heirs.
 INSTANTIATE_TEST_SUITE_P(

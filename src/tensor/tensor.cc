@@ -1,5 +1,7 @@
 #include "tensor/tensor.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace godwit {
@@ -64,6 +66,15 @@ Tensor Tensor::slice(int axis, std::int64_t begin, std::int64_t count) const {
   Tensor view = *this;
   view.shape[static_cast<std::size_t>(axis)] = count;
   view.data = static_cast<std::byte*>(data) + offset_bytes(dtype, begin * stride(axis));
+  return view;
+}
+
+Tensor Tensor::entry(std::int64_t index) const {
+  CHECK_GT(rank, 1);
+  Tensor view = slice(0, index, 1);
+  std::shift_left(view.shape.begin(), view.shape.end(), 1);
+  std::shift_left(view.strides.begin(), view.strides.end(), 1);
+  view.rank = rank - 1;
   return view;
 }
 

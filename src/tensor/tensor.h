@@ -40,6 +40,8 @@ struct Tensor {
   /// Elements [begin, begin + count) along `axis`. CHECKs the range and, on the last axis of a
   /// quantised tensor, the block boundary.
   [[nodiscard]] Tensor slice(int axis, std::int64_t begin, std::int64_t count) const;
+  /// Entry `index` of axis 0, without that axis: a row of a matrix, a matrix of a stack.
+  [[nodiscard]] Tensor entry(std::int64_t index) const;
   /// The same elements of a contiguous tensor in another shape.
   [[nodiscard]] Tensor reshape(std::initializer_list<std::int64_t> new_shape) const;
   /// Splits the last axis in two: [..., n] becomes [..., n / inner, inner]. Strides may be any.

@@ -40,6 +40,27 @@ bool is_aligned(const StoredTensor& stored) {
          0;
 }
 
+/// Turns one matrix of a stack, of elements of `size` bytes, in squares, so that neither side is
+/// walked a cache line an element.
+void transpose(std::span<const std::byte> stored, std::size_t size,
+               const WeightsReader::TransposedStack& stack, std::span<std::byte> turned) {
+  constexpr std::size_t kSquare = 32;
+  const auto height = static_cast<std::size_t>(stack.rows);
+  const auto width = static_cast<std::size_t>(stack.columns);
+  const auto parts = static_cast<std::size_t>(stack.interleaved);
+  for (std::size_t r0 = 0; r0 < height; r0 += kSquare) {
+    for (std::size_t c0 = 0; c0 < width; c0 += kSquare) {
+      for (std::size_t r = r0; r < std::min(r0 + kSquare, height); ++r) {
+        const std::size_t row = r % parts * (height / parts) + r / parts;
+        for (std::size_t c = c0; c < std::min(c0 + kSquare, width); ++c) {
+          std::memcpy(turned.data() + (row * width + c) * size,
+                      stored.data() + (c * height + r) * size, size);
+        }
+      }
+    }
+  }
+}
+
 /// File and tensor, for messages.
 std::string described(const Checkpoint& checkpoint, const StoredTensor& stored) {
   return checkpoint.file_of(stored) + ": tensor " + shown_name(stored.name);
@@ -108,32 +129,67 @@ Result<Tensor> WeightsReader::read_rows(std::string_view name,
 
 Result<Tensor> WeightsReader::read_transposed(std::string_view name, std::int64_t rows,
                                               std::int64_t columns) {
-  const std::array<std::int64_t, 2> shape = {columns, rows};
+  const Tensor stack =
+      TRY(turn(name, std::array{columns, rows}, {.matrices = 1, .rows = rows, .columns = columns}));
+  return stack.entry(0);
+}
+
+Result<Tensor> WeightsReader::read_transposed_stack(std::string_view name,
+                                                    const TransposedStack& stack) {
+  if (stack.columns == 1) {
+    return turn(name, std::array{stack.matrices, stack.rows}, stack);
+  }
+  return turn(name, std::array{stack.matrices, stack.columns, stack.rows}, stack);
+}
+
+Result<Tensor> WeightsReader::turn(std::string_view name, std::span<const std::int64_t> shape,
+                                   const TransposedStack& stack) {
   const StoredTensor* stored = TRY(find_checked(name, shape, WeightKind::kMatrix));
   if (is_quantized(*stored->dtype)) {
     return unimplemented(
         described(checkpoint_, *stored) + " is stored transposed and as " + stored->dtype_name,
         "use a checkpoint that stores it in bf16, f16 or f32");
   }
-  const std::size_t size = block_bytes(*stored->dtype);
-  const auto height = static_cast<std::size_t>(rows);
-  const auto width = static_cast<std::size_t>(columns);
-  std::vector<std::byte> turned(stored->data.size());
-  // In squares, so that neither side is walked a cache line an element.
-  constexpr std::size_t kSquare = 32;
-  for (std::size_t r0 = 0; r0 < height; r0 += kSquare) {
-    for (std::size_t c0 = 0; c0 < width; c0 += kSquare) {
-      for (std::size_t r = r0; r < std::min(r0 + kSquare, height); ++r) {
-        for (std::size_t c = c0; c < std::min(c0 + kSquare, width); ++c) {
-          std::memcpy(turned.data() + (r * width + c) * size,
-                      stored->data.data() + (c * height + r) * size, size);
-        }
-      }
+  const Tensor tensor =
+      TRY(store_.allocate(device_, *stored->dtype, {stack.matrices, stack.rows, stack.columns}));
+  const auto count = static_cast<std::size_t>(stack.matrices);
+  const std::size_t bytes = count == 0 ? 0 : stored->data.size() / count;
+  std::vector<std::byte> turned(bytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    transpose(stored->data.subspan(i * bytes, bytes), block_bytes(*stored->dtype), stack, turned);
+    TRY(stream_.copy_in(static_cast<std::byte*>(tensor.data) + i * bytes, turned));
+    TRY(stream_.synchronize());
+  }
+  mark_read(*stored);
+  return tensor;
+}
+
+Result<Tensor> WeightsReader::read_stack(std::span<const std::string> names,
+                                         std::initializer_list<std::int64_t> shape,
+                                         WeightKind kind) {
+  CHECK(!names.empty());
+  std::vector<const StoredTensor*> parts;
+  for (const std::string& name : names) {
+    parts.push_back(TRY(find_checked(name, {shape.begin(), shape.size()}, kind)));
+    if (parts.back()->dtype != parts.front()->dtype) {
+      return invalid_argument(
+          described(checkpoint_, *parts.back()) + " is stored as " + parts.back()->dtype_name +
+              ", but " + shown_name(parts.front()->name) + " as " + parts.front()->dtype_name,
+          "use a checkpoint that stores all experts of a layer alike");
     }
   }
-  const Tensor tensor = TRY(store_.allocate(device_, *stored->dtype, {rows, columns}));
-  TRY(stream_.copy_in(tensor.data, turned));
-  mark_read(*stored);
+  const std::size_t bytes = parts.front()->data.size();
+  CHECK_LT(shape.size(), 3U);
+  const std::int64_t rows = *shape.begin();
+  const auto count = std::ssize(names);
+  const Tensor tensor =
+      TRY(shape.size() == 1
+              ? store_.allocate(device_, *parts.front()->dtype, {count, rows})
+              : store_.allocate(device_, *parts.front()->dtype, {count, rows, *(shape.end() - 1)}));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    TRY(stream_.copy_in(static_cast<std::byte*>(tensor.data) + i * bytes, parts[i]->data));
+    mark_read(*parts[i]);
+  }
   return tensor;
 }
 

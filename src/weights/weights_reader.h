@@ -52,6 +52,21 @@ class WeightsReader {
   /// Reads a matrix that is stored transposed, as [columns, rows]. Errors: as read(), and
   /// kUnimplemented for quantised types, whose blocks cannot be turned.
   Result<Tensor> read_transposed(std::string_view name, std::int64_t rows, std::int64_t columns);
+  /// Reads tensors of one shape and type into one, [names.size(), shape ...]. All are checked
+  /// before memory is taken. Errors: as read(), and kInvalidArgument when types differ.
+  Result<Tensor> read_stack(std::span<const std::string> names,
+                            std::initializer_list<std::int64_t> shape,
+                            WeightKind kind = WeightKind::kMatrix);
+  /// Reads matrices that are stored transposed and as one, [matrices, columns, rows] (with one
+  /// column: [matrices, rows]), into [matrices, rows, columns]. Where the stored rows are
+  /// `interleaved` parts, those of one part come to lie together. Errors: as read_transposed().
+  struct TransposedStack {
+    std::int64_t matrices = 0;
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    std::int64_t interleaved = 1;
+  };
+  Result<Tensor> read_transposed_stack(std::string_view name, const TransposedStack& stack);
   [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
 
   /// Some checkpoints store a tied weight twice. When the checkpoint has `name`, checks that it is
@@ -85,6 +100,9 @@ class WeightsReader {
                                            WeightKind kind) const;
   [[nodiscard]] Status check(const StoredTensor& stored, std::span<const std::int64_t> shape,
                              WeightKind kind) const;
+  /// Reads a stack of stored shape `shape`.
+  Result<Tensor> turn(std::string_view name, std::span<const std::int64_t> shape,
+                      const TransposedStack& stack);
   void mark_read(const StoredTensor& stored);
   /// Places a checked tensor and marks it as read.
   Result<Tensor> place(const StoredTensor& stored, std::initializer_list<std::int64_t> shape);

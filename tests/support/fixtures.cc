@@ -20,6 +20,18 @@ std::optional<std::filesystem::path> shared_fixtures() {
   return path;
 }
 
+std::optional<std::filesystem::path> model_fixture(const std::string& name) {
+  const std::filesystem::path committed = test_data() / "models" / name;
+  if (std::filesystem::exists(committed)) {
+    return committed;
+  }
+  const auto shared = shared_fixtures();
+  if (shared && std::filesystem::exists(*shared / "models" / name)) {
+    return *shared / "models" / name;
+  }
+  return std::nullopt;
+}
+
 std::string read_text(const std::filesystem::path& path) {
   // gzread passes files through that are not compressed.
   const gzFile file = gzopen(path.c_str(), "rb");

@@ -17,6 +17,10 @@ std::filesystem::path test_data();
 /// ../shared/fixtures, when it is there.
 std::optional<std::filesystem::path> shared_fixtures();
 
+/// The model fixture of this name, of tests/data or else of ../shared/fixtures; nothing when
+/// neither has it.
+std::optional<std::filesystem::path> model_fixture(const std::string& name);
+
 /// Reads a file whole, unpacking it when its name ends in .gz. CHECKs that it can be read.
 std::string read_text(const std::filesystem::path& path);
 

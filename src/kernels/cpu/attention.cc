@@ -14,10 +14,23 @@ constexpr std::int64_t kItemsPerThread = 4;
 /// Queries of one item: enough to share a group's keys well, few enough to stay in the cache.
 constexpr std::int64_t kItemQueries = 96;
 
+/// How many of the heads that share keys an item takes: a divisor of them all, so that there are
+/// enough items for all threads, and not too many queries in one.
+std::int64_t heads_of_item(std::int64_t sharing, std::int64_t most, std::int64_t groups,
+                           int threads) {
+  for (std::int64_t parts = 1; parts < sharing; ++parts) {
+    const bool enough = threads == 1 || groups * parts >= kItemsPerThread * threads;
+    if (sharing % parts == 0 && sharing / parts <= most && enough) {
+      return sharing / parts;
+    }
+  }
+  return 1;
+}
+
 /// How the queries of a sequence are cut into items.
 struct Split {
   std::int64_t tokens_each;
-  std::int64_t heads_each;  ///< Divides the heads that share keys.
+  std::int64_t heads_each;  ///< See heads_of_item().
 };
 
 std::int64_t tiles_of(const AttentionParams& params, std::int64_t sequence,
@@ -34,6 +47,9 @@ AttentionItem make_item(const AttentionParams& params, const Split& cut, std::in
   const std::int64_t start = element<std::int32_t>(params.query_start, sequence);
   const std::int64_t end = element<std::int32_t>(params.query_start, sequence + 1);
   const std::int64_t first = start + tile * cut.tokens_each;
+  const std::int64_t position =
+      element<std::int32_t>(params.context_lens, sequence) - (end - first);
+  const bool chosen = !params.chosen.empty();
   const std::int64_t element_bytes = params.k_cache.dtype == DType::kF32 ? 4 : 2;
   return {.q = row_of<float>(params.q, first) + first_head * params.q.stride(1),
           .q_token_stride = params.q.stride(0),
@@ -43,8 +59,9 @@ AttentionItem make_item(const AttentionParams& params, const Split& cut, std::in
           .out_head_stride = params.out.stride(1),
           .tokens = std::min(cut.tokens_each, end - first),
           .heads = cut.heads_each,
-          .head_dim = params.q.dim(2),
-          .first_position = element<std::int32_t>(params.context_lens, sequence) - (end - first),
+          .key_dim = params.q.dim(2),
+          .value_dim = params.out.dim(2),
+          .first_position = chosen ? std::min(position, params.chosen.dim(1) - 1) : position,
           .window = params.window,
           .scale = params.scale,
           .softcap = params.softcap,
@@ -55,6 +72,7 @@ AttentionItem make_item(const AttentionParams& params, const Split& cut, std::in
                kv_head * params.k_cache.stride(1) * element_bytes,
           .v = static_cast<const std::byte*>(params.v_cache.data) +
                kv_head * params.v_cache.stride(1) * element_bytes,
+          .chosen = chosen ? row_of<std::int32_t>(params.chosen, first) : nullptr,
           .blocks = row_of<std::int32_t>(params.block_tables, sequence),
           .block_size = params.k_cache.dim(2),
           .k_block_stride = params.k_cache.stride(0),
@@ -93,11 +111,11 @@ class ItemCursor {
 };
 
 template <class T>
-void write_head(const IsaKernels& isa, const float* from, T* to, std::int64_t head_dim) {
+void write_head(const IsaKernels& isa, const float* from, T* to, std::int64_t width) {
   if constexpr (sizeof(T) == sizeof(float)) {
-    std::memcpy(to, from, static_cast<std::size_t>(head_dim) * sizeof(float));
+    std::memcpy(to, from, static_cast<std::size_t>(width) * sizeof(float));
   } else {
-    isa.rows->to_bfloat(from, to, head_dim);
+    isa.rows->to_bfloat(from, to, width);
   }
 }
 
@@ -146,14 +164,14 @@ Status rope(const IsaKernels& isa, Stream& stream, const RopeParams& params) {
 }
 
 Status kv_write(const IsaKernels& isa, Stream& stream, const KvWriteParams& params) {
-  const std::int64_t width = params.k.dim(1) * params.k.dim(2);
-  split(stream, params.k.dim(0), 2 * width, [&](std::int64_t begin, std::int64_t end) {
-    if (params.k_cache.dtype == DType::kF32) {
-      write_tokens<float>(isa, params.k, params.slots, params.k_cache, begin, end);
-      write_tokens<float>(isa, params.v, params.slots, params.v_cache, begin, end);
-    } else {
-      write_tokens<BFloat>(isa, params.k, params.slots, params.k_cache, begin, end);
-      write_tokens<BFloat>(isa, params.v, params.slots, params.v_cache, begin, end);
+  const bool values = !params.v.empty();
+  const std::int64_t width = params.k.dim(1) * (params.k.dim(2) + (values ? params.v.dim(2) : 0));
+  const auto write =
+      params.k_cache.dtype == DType::kF32 ? write_tokens<float> : write_tokens<BFloat>;
+  split(stream, params.k.dim(0), width, [&](std::int64_t begin, std::int64_t end) {
+    write(isa, params.k, params.slots, params.k_cache, begin, end);
+    if (values) {
+      write(isa, params.v, params.slots, params.v_cache, begin, end);
     }
   });
   return {};
@@ -163,6 +181,9 @@ Status attention(const IsaKernels& isa, Stream& stream, const AttentionParams& p
   ThreadPool& threads = threads_of(stream);
   const std::int64_t heads = params.q.dim(1) / params.k_cache.dim(1);
   Split cut = {.tokens_each = std::max<std::int64_t>(1, kItemQueries / heads), .heads_each = heads};
+  if (!params.chosen.empty()) {
+    cut.tokens_each = 1;
+  }
   std::int64_t tiles = 0;
   for (std::int64_t s = 0; s < params.context_lens.dim(0); ++s) {
     tiles += tiles_of(params, s, cut.tokens_each);
@@ -170,14 +191,13 @@ Status attention(const IsaKernels& isa, Stream& stream, const AttentionParams& p
   if (tiles == 0) {
     return {};
   }
-  if (threads.size() > 1 && tiles * params.k_cache.dim(1) < kItemsPerThread * threads.size()) {
-    cut.heads_each = 1;
-  }
+  cut.heads_each = heads_of_item(heads, kItemQueries / cut.tokens_each,
+                                 tiles * params.k_cache.dim(1), threads.size());
   const std::int64_t items = tiles * (params.q.dim(1) / cut.heads_each);
   const Workspace::Scope scope(stream.workspace());
   const std::int64_t queries = cut.tokens_each * cut.heads_each;
   const std::int64_t bytes =
-      (isa.attention->scratch_bytes(queries, params.q.dim(2)) + 63) / 64 * 64;
+      (isa.attention->scratch_bytes(queries, params.q.dim(2), params.out.dim(2)) + 63) / 64 * 64;
   auto* scratch = TRY(take<std::byte>(stream, bytes * threads.size()));
   const auto inner = params.k_cache.dtype == DType::kF32 ? isa.attention->f32 : isa.attention->bf16;
   std::atomic<std::int64_t> next{0};

@@ -1,6 +1,7 @@
 // Kernels on rows of activations.
 
 #include <cstring>
+#include <limits>
 
 #include "kernels/cpu/access.h"
 #include "kernels/cpu/drivers.h"
@@ -9,6 +10,11 @@ namespace godwit::cpu {
 namespace {
 
 static_assert(kActivationKinds == kActivations);
+
+/// NaN stays.
+float clamped(float x, float limit) {
+  return x < -limit ? -limit : x > limit ? limit : x;
+}
 
 /// A vector of weights as f32 plus `offset`: the tensor's own memory where it is that already.
 Result<const float*> widened_vector(const IsaKernels& isa, Stream& stream, const Tensor& vector,
@@ -42,11 +48,13 @@ void for_rows_and_heads(Stream& stream, const Tensor& x, const Tensor& out, cons
   });
 }
 
+/// Elements of a row that a thread takes at a time.
+constexpr std::int64_t kPiece = 1024;
+
 /// Calls task(row, from, count) for pieces of rows: columns are split too, so that a single row is
 /// shared among the threads.
 template <class Task>
 void for_pieces(Stream& stream, const Tensor& out, const Task& task) {
-  constexpr std::int64_t kPiece = 1024;
   const std::int64_t width = out.dim(1);
   const std::int64_t pieces = (width + kPiece - 1) / kPiece;
   split(stream, out.dim(0) * pieces, 4 * std::min(width, kPiece),
@@ -116,10 +124,25 @@ Status activation(const IsaKernels& isa, Stream& stream, const ActivationParams&
 
 Status gated_activation(const IsaKernels& isa, Stream& stream,
                         const GatedActivationParams& params) {
-  const auto kernel = isa.rows->gated_activation[static_cast<int>(params.activation)];
+  const auto kernel = isa.rows->gated_activation[static_cast<int>(params.form.activation)];
+  const GatedForm& form = params.form;
+  const bool plain = form.limit == 0.0F && form.up_offset == 0.0F;
   for_pieces(stream, params.out, [&](std::int64_t row, std::int64_t from, std::int64_t count) {
-    kernel(row_of<float>(params.gate, row) + from, row_of<float>(params.up, row) + from,
-           row_of<float>(params.out, row) + from, count);
+    const float* gate = row_of<float>(params.gate, row) + from;
+    const float* up = row_of<float>(params.up, row) + from;
+    float* out = row_of<float>(params.out, row) + from;
+    if (plain) {
+      kernel(gate, up, out, count);
+      return;
+    }
+    float gates[kPiece];
+    float ups[kPiece];
+    const float limit = form.limit > 0.0F ? form.limit : std::numeric_limits<float>::infinity();
+    for (std::int64_t i = 0; i < count; ++i) {
+      gates[i] = gate[i] > limit ? limit : gate[i];
+      ups[i] = clamped(up[i], limit) + form.up_offset;
+    }
+    kernel(gates, ups, out, count);
   });
   return {};
 }
@@ -136,6 +159,17 @@ Status scale(const IsaKernels& isa, Stream& stream, const ScaleParams& params) {
   for_pieces(stream, params.out, [&](std::int64_t row, std::int64_t from, std::int64_t count) {
     isa.rows->scale(row_of<float>(params.x, row) + from, params.scale, params.softcap,
                     row_of<float>(params.out, row) + from, count);
+  });
+  return {};
+}
+
+Status clamp(const IsaKernels& /*isa*/, Stream& stream, const ClampParams& params) {
+  for_pieces(stream, params.out, [&](std::int64_t row, std::int64_t from, std::int64_t count) {
+    const float* x = row_of<float>(params.x, row) + from;
+    float* out = row_of<float>(params.out, row) + from;
+    for (std::int64_t i = 0; i < count; ++i) {
+      out[i] = clamped(x[i], params.limit);
+    }
   });
   return {};
 }

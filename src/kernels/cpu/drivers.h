@@ -15,11 +15,18 @@ Status activation(const IsaKernels& isa, Stream& stream, const ActivationParams&
 Status gated_activation(const IsaKernels& isa, Stream& stream, const GatedActivationParams& params);
 Status add(const IsaKernels& isa, Stream& stream, const AddParams& params);
 Status scale(const IsaKernels& isa, Stream& stream, const ScaleParams& params);
+Status clamp(const IsaKernels& isa, Stream& stream, const ClampParams& params);
 Status gather_rows(const IsaKernels& isa, Stream& stream, const GatherRowsParams& params);
+
+Status route(const IsaKernels& isa, Stream& stream, const RouteParams& params);
+Status experts(const IsaKernels& isa, Stream& stream, const ExpertsParams& params);
+Status combine_experts(const IsaKernels& isa, Stream& stream, const CombineExpertsParams& params);
 
 Status rope(const IsaKernels& isa, Stream& stream, const RopeParams& params);
 Status kv_write(const IsaKernels& isa, Stream& stream, const KvWriteParams& params);
 Status attention(const IsaKernels& isa, Stream& stream, const AttentionParams& params);
+Status head_gemm(const IsaKernels& isa, Stream& stream, const HeadGemmParams& params);
+Status choose_positions(const IsaKernels& isa, Stream& stream, const ChoosePositionsParams& params);
 
 Status gather_tokens(const IsaKernels& isa, Stream& stream, const GatherTokensParams& params);
 Status scatter_tokens(const IsaKernels& isa, Stream& stream, const ScatterTokensParams& params);

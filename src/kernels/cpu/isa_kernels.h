@@ -30,7 +30,7 @@ inline constexpr int kWeightKinds = 14;
 inline constexpr int kQuantKinds = 11;
 
 /// As many as Activation has; its header may not be included here.
-inline constexpr int kActivationKinds = 5;
+inline constexpr int kActivationKinds = 6;
 
 struct Half {
   std::uint16_t bits;
@@ -92,8 +92,22 @@ struct FloatGemm {
   bool accumulate;
 };
 
+/// out[r, j] = sum over i of x[r, i] * w[i, j], in the order of i.
+struct ColumnGemm {
+  const float* x;
+  std::int64_t x_stride;
+  std::int64_t rows;
+  std::int64_t k;
+  const void* w;
+  std::int64_t w_stride;  ///< Elements from one row of w to the next.
+  std::int64_t n;
+  float* out;
+  std::int64_t out_stride;
+};
+
 struct FloatGemmKernels {
-  void (*gemm[3])(const FloatGemm& call);  ///< Indexed by WeightKind: f32, f16, bf16.
+  void (*gemm[3])(const FloatGemm& call);      ///< Indexed by WeightKind: f32, f16, bf16.
+  void (*columns[3])(const ColumnGemm& call);  ///< Likewise.
   /// x and w both bf16, with the instruction that multiplies pairs; null where there is none.
   void (*bfloat_pairs)(const FloatGemm& call);
 };
@@ -138,14 +152,16 @@ struct AttentionItem {
   std::int64_t out_head_stride;
   std::int64_t tokens;
   std::int64_t heads;
-  std::int64_t head_dim;
+  std::int64_t key_dim;
+  std::int64_t value_dim;
   std::int64_t first_position;  ///< Of the first token.
   std::int64_t window;          ///< 0 = none.
   float scale;
-  float softcap;              ///< 0 = none.
-  const float* alibi_slopes;  ///< Of the first head; or null.
-  const void* k;              ///< The head's rows of block 0.
-  const void* v;
+  float softcap;               ///< 0 = none.
+  const float* alibi_slopes;   ///< Of the first head; or null.
+  const void* k;               ///< The head's rows of block 0.
+  const void* v;               ///< Equal to k where values are the keys' first columns.
+  const std::int32_t* chosen;  ///< What stands for positions 0, 1, ... of one token; or null.
   const std::int32_t* blocks;
   std::int64_t block_size;
   std::int64_t k_block_stride;  ///< In elements, as all strides here.
@@ -158,7 +174,7 @@ struct AttentionKernels {
   void (*f32)(const AttentionItem& item, void* scratch);
   void (*bf16)(const AttentionItem& item, void* scratch);
   /// Bytes of scratch, aligned to 64, for an item of this many queries (tokens * heads).
-  std::int64_t (*scratch_bytes)(std::int64_t queries, std::int64_t head_dim);
+  std::int64_t (*scratch_bytes)(std::int64_t queries, std::int64_t key_dim, std::int64_t value_dim);
 };
 
 /// Work on one row of logits, in which NaN counts as -infinity.

@@ -23,11 +23,11 @@ struct RopeParams {
 
 /// Writes the keys and values of this step's tokens into their cache slots.
 struct KvWriteParams {
-  Tensor k;        ///< [tokens, num_kv_heads, head_dim] f32
-  Tensor v;        ///< as k
+  Tensor k;        ///< [tokens, num_kv_heads, key_dim] f32
+  Tensor v;        ///< [tokens, num_kv_heads, value_dim] f32; or empty: there are keys alone
   Tensor slots;    ///< [tokens] i64: block_id * block_size + offset; negative slots are skipped
-  Tensor k_cache;  ///< [num_blocks, num_kv_heads, block_size, head_dim] f32 or bf16
-  Tensor v_cache;  ///< as k_cache
+  Tensor k_cache;  ///< [num_blocks, num_kv_heads, block_size, key_dim] f32 or bf16
+  Tensor v_cache;  ///< as k_cache, but value_dim wide; empty where v is
 
   [[nodiscard]] Operands operands() const {
     // A slot names (block, offset): axes 0 and 2 of the cache together.
@@ -48,19 +48,25 @@ struct KvWriteParams {
 /// (p - window, p], or [0, p] when window is 0. Sums run over groups of 16 positions that start at
 /// multiples of 16, so a token's result does not depend on chunking or on other sequences.
 ///
+/// Where `chosen` is given, a token attends to the positions that its row names instead, and groups
+/// are 16 of those.
+///
 /// The score of a key at position j for a query at position p, both of query head h, is
 ///   softcap(scale * q . k) + alibi_slopes[h] * (j - p),  softcap(s) = cap * tanh(s / cap).
 /// Sources: Kwon et al. 2023, "Efficient Memory Management for LLM Serving with PagedAttention";
-/// Press et al. 2022, "Train Short, Test Long" (ALiBi); Gemma 2's report (soft caps).
+/// Press et al. 2022, "Train Short, Test Long" (ALiBi); Gemma 2's report (soft caps);
+/// DeepSeek-V3.2's report (chosen positions).
 struct AttentionParams {
-  Tensor q;        ///< [tokens, num_heads, head_dim] f32; num_heads is a multiple of num_kv_heads
-  Tensor k_cache;  ///< [num_blocks, num_kv_heads, block_size, head_dim] f32 or bf16
-  Tensor v_cache;  ///< as k_cache
+  Tensor q;        ///< [tokens, num_heads, key_dim] f32; num_heads is a multiple of num_kv_heads
+  Tensor k_cache;  ///< [num_blocks, num_kv_heads, block_size, key_dim] f32 or bf16
+  Tensor v_cache;  ///< as k_cache, but value_dim wide. It may be a view of the keys' first columns.
   Tensor block_tables;   ///< [sequences, max_blocks] i32
   Tensor query_start;    ///< [sequences + 1] i32
   Tensor context_lens;   ///< [sequences] i32
   Tensor alibi_slopes;   ///< [num_heads] f32; or empty
-  Tensor out;            ///< [tokens, num_heads, head_dim] f32
+  Tensor chosen{};       ///< [tokens, most] i32; or empty. Of the token at position p the first
+                         ///< min(p + 1, most) are used: positions up to p, rising.
+  Tensor out;            ///< [tokens, num_heads, value_dim] f32
   float scale = 1.0F;    ///< Multiplies q . k before the softmax.
   float softcap = 0.0F;  ///< 0 = none.
   std::int64_t window = 0;
@@ -81,6 +87,7 @@ struct AttentionParams {
         .reads(query_start)
         .reads(context_lens)
         .reads(alibi_slopes)
+        .reads(chosen)
         .writes(out);
   }
 };

@@ -86,8 +86,9 @@ enum class Activation : std::uint8_t {
   kGelu,         ///< x * (1 + erf(x / sqrt(2))) / 2; within 5e-7 |x|.
   kRelu,         ///< max(x, 0)
   kReluSquared,  ///< max(x, 0)^2
+  kQuickGelu,    ///< x / (1 + exp(-1.702 x)); within 5e-7 |x|.
 };
-inline constexpr int kActivations = 5;
+inline constexpr int kActivations = 6;
 
 /// out = activation(x). out may be x.
 /// Sources: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units"; So et al. 2021, "Primer:
@@ -100,13 +101,22 @@ struct ActivationParams {
   [[nodiscard]] Operands operands() const { return Operands().reads(x).writes(out); }
 };
 
-/// out = activation(gate) * up. out may be gate or up.
-/// Source: Shazeer 2020, "GLU Variants Improve Transformer".
+/// How a gate and what it gates are multiplied: activation(gate) * (up + up_offset). With a limit,
+/// the gate is first clamped from above, and up from both sides.
+/// Sources: Shazeer 2020, "GLU Variants Improve Transformer"; the model card of gpt-oss (limit and
+/// offset).
+struct GatedForm {
+  Activation activation = Activation::kSilu;
+  float limit = 0.0F;  ///< 0 = none.
+  float up_offset = 0.0F;
+};
+
+/// out = form(gate, up). out may be gate or up.
 struct GatedActivationParams {
   Tensor gate;  ///< [rows, width] f32
   Tensor up;    ///< as gate
   Tensor out;   ///< as gate
-  Activation activation = Activation::kSilu;
+  GatedForm form;
 
   [[nodiscard]] Operands operands() const { return Operands().reads(gate).reads(up).writes(out); }
 };
@@ -126,6 +136,15 @@ struct ScaleParams {
   Tensor out;  ///< as x
   float scale = 1.0F;
   float softcap = 0.0F;  ///< 0 = none.
+
+  [[nodiscard]] Operands operands() const { return Operands().reads(x).writes(out); }
+};
+
+/// out = x clamped to [-limit, limit]; NaN stays. out may be x.
+struct ClampParams {
+  Tensor x;    ///< [rows, width] f32
+  Tensor out;  ///< as x
+  float limit = 0.0F;
 
   [[nodiscard]] Operands operands() const { return Operands().reads(x).writes(out); }
 };

@@ -24,6 +24,23 @@ void store(const Tensor& cache, std::int64_t index, float value) {
   }
 }
 
+/// Copies the rows of `from` [tokens, heads, width] to their slots.
+void write_slots(const Tensor& from, const Tensor& slots, const Tensor& cache) {
+  const std::int64_t block_size = cache.dim(2);
+  for (std::int64_t t = 0; t < from.dim(0); ++t) {
+    const auto slot = at<std::int64_t>(slots, t);
+    if (slot < 0) {
+      continue;
+    }
+    for (std::int64_t h = 0; h < from.dim(1); ++h) {
+      const std::int64_t to = cache_offset(cache, slot / block_size, h, slot % block_size);
+      for (std::int64_t d = 0; d < from.dim(2); ++d) {
+        store(cache, to + d, (float_row(from, t) + h * from.stride(1))[d]);
+      }
+    }
+  }
+}
+
 /// The score of a key `distance` positions from the query, which is not positive.
 double biased_score(const AttentionParams& params, double dot, std::int64_t head,
                     std::int64_t distance) {
@@ -39,10 +56,29 @@ double biased_score(const AttentionParams& params, double dot, std::int64_t head
   return score;
 }
 
-/// One query over the positions [first, last] of sequence `s`.
+/// What the token at `position` attends to, rising.
+std::vector<std::int64_t> seen_positions(const AttentionParams& params, std::int64_t token,
+                                         std::int64_t position) {
+  std::vector<std::int64_t> seen;
+  if (!params.chosen.empty()) {
+    const std::int64_t count = std::min(position + 1, params.chosen.dim(1));
+    const auto* row =
+        static_cast<const std::int32_t*>(params.chosen.data) + token * params.chosen.stride(0);
+    seen.assign(row, row + count);
+    return seen;
+  }
+  const std::int64_t first =
+      params.window > 0 ? std::max<std::int64_t>(0, position - params.window + 1) : 0;
+  for (std::int64_t p = first; p <= position; ++p) {
+    seen.push_back(p);
+  }
+  return seen;
+}
+
+/// One query of sequence `s` over the positions `seen`, of which the last one is its own unless it
+/// chose others.
 void attend(const AttentionParams& params, std::int64_t s, std::int64_t token, std::int64_t head,
-            std::int64_t first, std::int64_t last) {
-  const std::int64_t head_dim = params.q.dim(2);
+            const std::vector<std::int64_t>& seen) {
   const std::int64_t kv_head = head / (params.q.dim(1) / params.k_cache.dim(1));
   const std::int64_t block_size = params.k_cache.dim(2);
   const float* q = float_row(params.q, token) + head * params.q.stride(1);
@@ -53,14 +89,14 @@ void attend(const AttentionParams& params, std::int64_t s, std::int64_t token, s
 
   std::vector<double> weights;
   double largest = -std::numeric_limits<double>::infinity();
-  for (std::int64_t p = first; p <= last; ++p) {
+  for (const std::int64_t p : seen) {
     const std::int64_t k =
         cache_offset(params.k_cache, table[p / block_size], kv_head, p % block_size);
     double score = 0.0;
-    for (std::int64_t d = 0; d < head_dim; ++d) {
+    for (std::int64_t d = 0; d < params.q.dim(2); ++d) {
       score += static_cast<double>(q[d]) * element(params.k_cache.dtype, k_data, k + d);
     }
-    weights.push_back(biased_score(params, score, head, p - last));
+    weights.push_back(biased_score(params, score, head, p - seen.back()));
     largest = std::max(largest, weights.back());
   }
   double total = 0.0;
@@ -69,13 +105,12 @@ void attend(const AttentionParams& params, std::int64_t s, std::int64_t token, s
     total += weight;
   }
   float* out = float_row(params.out, token) + head * params.out.stride(1);
-  for (std::int64_t d = 0; d < head_dim; ++d) {
+  for (std::int64_t d = 0; d < params.out.dim(2); ++d) {
     double sum = 0.0;
-    for (std::int64_t p = first; p <= last; ++p) {
+    for (std::size_t i = 0; i < seen.size(); ++i) {
       const std::int64_t v =
-          cache_offset(params.v_cache, table[p / block_size], kv_head, p % block_size);
-      sum += weights[static_cast<std::size_t>(p - first)] *
-             element(params.v_cache.dtype, v_data, v + d);
+          cache_offset(params.v_cache, table[seen[i] / block_size], kv_head, seen[i] % block_size);
+      sum += weights[i] * element(params.v_cache.dtype, v_data, v + d);
     }
     out[d] = static_cast<float>(sum / total);
   }
@@ -105,20 +140,9 @@ Status rope(Stream& /*stream*/, const RopeParams& params) {
 }
 
 Status kv_write(Stream& /*stream*/, const KvWriteParams& params) {
-  const std::int64_t block_size = params.k_cache.dim(2);
-  for (std::int64_t t = 0; t < params.k.dim(0); ++t) {
-    const auto slot = at<std::int64_t>(params.slots, t);
-    if (slot < 0) {
-      continue;
-    }
-    for (std::int64_t h = 0; h < params.k.dim(1); ++h) {
-      const std::int64_t k = cache_offset(params.k_cache, slot / block_size, h, slot % block_size);
-      const std::int64_t v = cache_offset(params.v_cache, slot / block_size, h, slot % block_size);
-      for (std::int64_t d = 0; d < params.k.dim(2); ++d) {
-        store(params.k_cache, k + d, (float_row(params.k, t) + h * params.k.stride(1))[d]);
-        store(params.v_cache, v + d, (float_row(params.v, t) + h * params.v.stride(1))[d]);
-      }
-    }
+  write_slots(params.k, params.slots, params.k_cache);
+  if (!params.v.empty()) {
+    write_slots(params.v, params.slots, params.v_cache);
   }
   return {};
 }
@@ -129,11 +153,9 @@ Status attention(Stream& /*stream*/, const AttentionParams& params) {
     const std::int64_t end = at<std::int32_t>(params.query_start, s + 1);
     const std::int64_t context = at<std::int32_t>(params.context_lens, s);
     for (std::int64_t t = begin; t < end; ++t) {
-      const std::int64_t position = context - (end - t);
-      const std::int64_t first =
-          params.window > 0 ? std::max<std::int64_t>(0, position - params.window + 1) : 0;
+      const std::vector<std::int64_t> seen = seen_positions(params, t, context - (end - t));
       for (std::int64_t h = 0; h < params.q.dim(1); ++h) {
-        attend(params, s, t, h, first, position);
+        attend(params, s, t, h, seen);
       }
     }
   }

@@ -1,6 +1,7 @@
 // Embedding, norm, matrix product and the like.
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <vector>
 
@@ -95,6 +96,11 @@ Status normalize_rows(const Params& params) {
   return {};
 }
 
+/// NaN stays.
+double clamped(double x, double low, double high) {
+  return x < low ? low : x > high ? high : x;
+}
+
 double activate(Activation activation, double x) {
   switch (activation) {
     case Activation::kSilu:
@@ -108,6 +114,8 @@ double activate(Activation activation, double x) {
       return x < 0.0 ? 0.0 : x;
     case Activation::kReluSquared:
       return x < 0.0 ? 0.0 : x * x;
+    case Activation::kQuickGelu:
+      return x / (1.0 + std::exp(-1.702 * x));
   }
   CHECK(false);
 }
@@ -175,8 +183,13 @@ Status gated_activation(Stream& /*stream*/, const GatedActivationParams& params)
     const float* up = float_row(params.up, r);
     float* out = float_row(params.out, r);
     for (std::int64_t i = 0; i < params.out.dim(1); ++i) {
-      out[i] = static_cast<float>(activate(params.activation, static_cast<double>(gate[i])) *
-                                  static_cast<double>(up[i]));
+      constexpr double kNone = std::numeric_limits<double>::infinity();
+      const double limit =
+          params.form.limit > 0.0F ? static_cast<double>(params.form.limit) : kNone;
+      const double g = clamped(static_cast<double>(gate[i]), -kNone, limit);
+      const double u = clamped(static_cast<double>(up[i]), -limit, limit) +
+                       static_cast<double>(params.form.up_offset);
+      out[i] = static_cast<float>(activate(params.form.activation, g) * u);
     }
   }
   return {};
@@ -207,6 +220,17 @@ Status scale(Stream& /*stream*/, const ScaleParams& params) {
   return {};
 }
 
+Status clamp(Stream& /*stream*/, const ClampParams& params) {
+  for (std::int64_t r = 0; r < params.out.dim(0); ++r) {
+    for (std::int64_t i = 0; i < params.out.dim(1); ++i) {
+      const auto limit = static_cast<double>(params.limit);
+      float_row(params.out, r)[i] = static_cast<float>(
+          clamped(static_cast<double>(float_row(params.x, r)[i]), -limit, limit));
+    }
+  }
+  return {};
+}
+
 Status gather_rows(Stream& /*stream*/, const GatherRowsParams& params) {
   for (std::int64_t r = 0; r < params.out.dim(0); ++r) {
     const std::int64_t row = at<std::int32_t>(params.rows, r);
@@ -228,10 +252,16 @@ const KernelTable& kernel_table() {
                                          .gated_activation = gated_activation,
                                          .add = add,
                                          .scale = scale,
+                                         .clamp = clamp,
                                          .gather_rows = gather_rows,
+                                         .route = route,
+                                         .experts = experts,
+                                         .combine_experts = combine_experts,
                                          .rope = rope,
                                          .kv_write = kv_write,
                                          .attention = attention,
+                                         .head_gemm = head_gemm,
+                                         .choose_positions = choose_positions,
                                          .gather_tokens = gather_tokens,
                                          .scatter_tokens = scatter_tokens,
                                          .process_logits = process_logits,

@@ -13,11 +13,18 @@ Status activation(Stream& stream, const ActivationParams& params);
 Status gated_activation(Stream& stream, const GatedActivationParams& params);
 Status add(Stream& stream, const AddParams& params);
 Status scale(Stream& stream, const ScaleParams& params);
+Status clamp(Stream& stream, const ClampParams& params);
 Status gather_rows(Stream& stream, const GatherRowsParams& params);
+
+Status route(Stream& stream, const RouteParams& params);
+Status experts(Stream& stream, const ExpertsParams& params);
+Status combine_experts(Stream& stream, const CombineExpertsParams& params);
 
 Status rope(Stream& stream, const RopeParams& params);
 Status kv_write(Stream& stream, const KvWriteParams& params);
 Status attention(Stream& stream, const AttentionParams& params);
+Status head_gemm(Stream& stream, const HeadGemmParams& params);
+Status choose_positions(Stream& stream, const ChoosePositionsParams& params);
 
 Status gather_tokens(Stream& stream, const GatherTokensParams& params);
 Status scatter_tokens(Stream& stream, const ScatterTokensParams& params);

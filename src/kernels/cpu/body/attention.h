@@ -18,34 +18,35 @@ constexpr std::int64_t kTransposedQueries = 9;
 
 /// Scratch of one item; widths are padded to 16 with zeros.
 struct AttentionScratch {
-  float* q;        ///< [queries, width]
-  float* sums;     ///< [queries, width]: weighted values so far
-  float* keys;     ///< [width, 16]: the group's keys transposed, or [16, width]: as they are
-  float* values;   ///< [16, width]
+  float* q;       ///< [queries, key_width]
+  float* sums;    ///< [queries, value_width]: weighted values so far
+  float* keys;    ///< [key_width, 16]: the group's keys transposed, or [16, key_width]: as they are
+  float* values;  ///< [16, value_width]
   float* largest;  ///< [queries]: largest score so far
   float* totals;   ///< [queries]: sum of weights so far
-  std::int64_t width;
+  std::int64_t key_width;
+  std::int64_t value_width;
 };
 
 inline std::int64_t padded(std::int64_t count) {
   return (count + 15) / 16 * 16;
 }
 
-std::int64_t attention_scratch_bytes(std::int64_t queries, std::int64_t head_dim) {
-  const std::int64_t width = padded(head_dim);
-  return 4 * (2 * queries * width + 32 * width + 2 * padded(queries));
+std::int64_t attention_scratch_bytes(std::int64_t queries, std::int64_t key_dim,
+                                     std::int64_t value_dim) {
+  return 4 * ((queries + 16) * (padded(key_dim) + padded(value_dim)) + 2 * padded(queries));
 }
 
-inline AttentionScratch attention_scratch(void* memory, std::int64_t queries,
-                                          std::int64_t head_dim) {
-  const std::int64_t width = padded(head_dim);
+inline AttentionScratch attention_scratch(void* memory, const AttentionItem& item) {
+  const std::int64_t queries = item.tokens * item.heads;
   AttentionScratch s;
-  s.width = width;
+  s.key_width = padded(item.key_dim);
+  s.value_width = padded(item.value_dim);
   s.q = static_cast<float*>(memory);
-  s.sums = s.q + queries * width;
-  s.keys = s.sums + queries * width;
-  s.values = s.keys + 16 * width;
-  s.largest = s.values + 16 * width;
+  s.sums = s.q + queries * s.key_width;
+  s.keys = s.sums + queries * s.value_width;
+  s.values = s.keys + 16 * s.key_width;
+  s.largest = s.values + 16 * s.value_width;
   s.totals = s.largest + padded(queries);
   return s;
 }
@@ -81,7 +82,7 @@ inline Group<T> find_group(const AttentionItem& item, std::int64_t base) {
   Group<T> group;
   for (std::int64_t i = 0; i < 16; ++i) {
     const std::int64_t in = i < span.begin ? span.begin : i >= span.end ? span.end - 1 : i;
-    const std::int64_t position = base + in;
+    const std::int64_t position = item.chosen == nullptr ? base + in : item.chosen[base + in];
     const std::int64_t block = item.blocks[position / item.block_size];
     const std::int64_t row = position % item.block_size;
     group.k[i] =
@@ -93,16 +94,16 @@ inline Group<T> find_group(const AttentionItem& item, std::int64_t base) {
 }
 
 template <class T>
-inline F32x16 load_chunk(const T* row, std::int64_t d, std::int64_t head_dim) {
-  return d + 16 <= head_dim ? load(row + d) : load(row + d, head_dim - d);
+inline F32x16 load_chunk(const T* row, std::int64_t d, std::int64_t count) {
+  return d + 16 <= count ? load(row + d) : load(row + d, count - d);
 }
 
 template <class T>
-void transpose_keys(const Group<T>& group, std::int64_t head_dim, const AttentionScratch& s) {
-  for (std::int64_t d = 0; d < s.width; d += 16) {
+void transpose_keys(const Group<T>& group, std::int64_t key_dim, const AttentionScratch& s) {
+  for (std::int64_t d = 0; d < s.key_width; d += 16) {
     F32x16 rows[16];
     for (int i = 0; i < 16; ++i) {
-      rows[i] = load_chunk(group.k[i], d, head_dim);
+      rows[i] = load_chunk(group.k[i], d, key_dim);
     }
     transpose(rows);
     for (int i = 0; i < 16; ++i) {
@@ -114,10 +115,10 @@ void transpose_keys(const Group<T>& group, std::int64_t head_dim, const Attentio
 /// Rows of a group as f32, padded: the cache's own where it already is that, else copies in
 /// `memory`.
 template <class T>
-inline void widen_rows(const T* const (&from)[16], std::int64_t head_dim, std::int64_t width,
+inline void widen_rows(const T* const (&from)[16], std::int64_t count, std::int64_t width,
                        float* memory, const float* (&rows)[16]) {
   if constexpr (sizeof(T) == sizeof(float)) {
-    if (head_dim == width) {
+    if (count == width) {
       for (int i = 0; i < 16; ++i) {
         rows[i] = from[i];
       }
@@ -127,7 +128,7 @@ inline void widen_rows(const T* const (&from)[16], std::int64_t head_dim, std::i
   for (int i = 0; i < 16; ++i) {
     rows[i] = memory + i * width;
     for (std::int64_t d = 0; d < width; d += 16) {
-      store(memory + i * width + d, load_chunk(from[i], d, head_dim));
+      store(memory + i * width + d, load_chunk(from[i], d, count));
     }
   }
 }
@@ -144,11 +145,11 @@ inline void transposed_scores(const AttentionScratch& s, const float* q,
         sums[i][r] = splat(0.0F);
       }
     }
-    for (std::int64_t d = j; d < s.width; d += 16) {
+    for (std::int64_t d = j; d < s.key_width; d += 16) {
       for (int i = 0; i < 4; ++i) {
         const F32x16 keys = load(s.keys + (d + 4 * i) * 16);
         for (int r = 0; r < kQueries; ++r) {
-          sums[i][r] = fma(splat(q[r * s.width + d + 4 * i]), keys, sums[i][r]);
+          sums[i][r] = fma(splat(q[r * s.key_width + d + 4 * i]), keys, sums[i][r]);
         }
       }
     }
@@ -180,8 +181,8 @@ inline void dot_scores(const float* const (&keys)[16], const AttentionScratch& s
     for (F32x16& v : sums) {
       v = splat(0.0F);
     }
-    for (std::int64_t d = 0; d < s.width; d += 16) {
-      const F32x16 inputs = load(q + r * s.width + d);
+    for (std::int64_t d = 0; d < s.key_width; d += 16) {
+      const F32x16 inputs = load(q + r * s.key_width + d);
       for (int i = 0; i < 16; ++i) {
         sums[i] = fma(inputs, load(keys[i] + d), sums[i]);
       }
@@ -197,7 +198,7 @@ inline void add_values(const AttentionScratch& s, const float* const (&rows)[16]
   F32x16 total[kQueries][kChunks];
   for (int r = 0; r < kQueries; ++r) {
     for (int c = 0; c < kChunks; ++c) {
-      total[r][c] = load(sums + r * s.width + d + 16 * c);
+      total[r][c] = load(sums + r * s.value_width + d + 16 * c);
     }
   }
   for (std::int64_t i = span.begin; i < span.end; ++i) {
@@ -214,7 +215,7 @@ inline void add_values(const AttentionScratch& s, const float* const (&rows)[16]
   }
   for (int r = 0; r < kQueries; ++r) {
     for (int c = 0; c < kChunks; ++c) {
-      store(sums + r * s.width + d + 16 * c, total[r][c]);
+      store(sums + r * s.value_width + d + 16 * c, total[r][c]);
     }
   }
 }
@@ -226,10 +227,10 @@ void add_all_values(const AttentionScratch& s, const float* const (&rows)[16], c
     return;
   }
   std::int64_t d = 0;
-  for (; d + 64 <= s.width; d += 64) {
+  for (; d + 64 <= s.value_width; d += 64) {
     add_values<kQueries, 4>(s, rows, span, weights, sums, d);
   }
-  for (; d < s.width; d += 16) {
+  for (; d < s.value_width; d += 16) {
     add_values<kQueries, 1>(s, rows, span, weights, sums, d);
   }
 }
@@ -271,8 +272,8 @@ inline void weigh(const AttentionScratch& s, std::int64_t query, const F32x16& s
   store(factors, exp(splat(before - largest)));
   s.largest[query] = largest;
   s.totals[query] = s.totals[query] * factors[0] + sum(w);
-  float* sums = s.sums + query * s.width;
-  for (std::int64_t d = 0; d < s.width; d += 16) {
+  float* sums = s.sums + query * s.value_width;
+  for (std::int64_t d = 0; d < s.value_width; d += 16) {
     store(sums + d, load(sums + d) * splat(factors[0]));
   }
 }
@@ -306,9 +307,9 @@ void attend_group(const AttentionItem& item, const AttentionScratch& s, const Re
   }
   F32x16 scores[kQueries];
   if (group.transposed) {
-    transposed_scores<kQueries>(s, s.q + query * s.width, scores);
+    transposed_scores<kQueries>(s, s.q + query * s.key_width, scores);
   } else {
-    dot_scores<kQueries>(group.keys, s, s.q + query * s.width, scores);
+    dot_scores<kQueries>(group.keys, s, s.q + query * s.key_width, scores);
   }
   alignas(64) float weights[kQueries * 16];
   for (int r = 0; r < kQueries; ++r) {
@@ -319,21 +320,21 @@ void attend_group(const AttentionItem& item, const AttentionScratch& s, const Re
   }
   // Positions that all attend to go together, the others one query at a time: a masked value is not
   // even multiplied by zero, for it may be infinite.
-  float* sums = s.sums + query * s.width;
+  float* sums = s.sums + query * s.value_width;
   if (!all || common.begin >= common.end) {
     for (int r = 0; r < kQueries; ++r) {
-      add_all_values<1>(s, group.values, spans[r], weights + r * 16, sums + r * s.width);
+      add_all_values<1>(s, group.values, spans[r], weights + r * 16, sums + r * s.value_width);
     }
     return;
   }
   for (int r = 0; r < kQueries; ++r) {
     add_all_values<1>(s, group.values, {spans[r].begin, common.begin}, weights + r * 16,
-                      sums + r * s.width);
+                      sums + r * s.value_width);
   }
   add_all_values<kQueries>(s, group.values, common, weights, sums);
   for (int r = 0; r < kQueries; ++r) {
     add_all_values<1>(s, group.values, {common.end, spans[r].end}, weights + r * 16,
-                      sums + r * s.width);
+                      sums + r * s.value_width);
   }
 }
 
@@ -341,9 +342,11 @@ inline void load_queries(const AttentionItem& item, const AttentionScratch& s) {
   for (std::int64_t i = 0; i < item.tokens * item.heads; ++i) {
     const float* q =
         item.q + i / item.heads * item.q_token_stride + i % item.heads * item.q_head_stride;
-    for (std::int64_t d = 0; d < s.width; d += 16) {
-      store(s.q + i * s.width + d, load_chunk(q, d, item.head_dim));
-      store(s.sums + i * s.width + d, splat(0.0F));
+    for (std::int64_t d = 0; d < s.key_width; d += 16) {
+      store(s.q + i * s.key_width + d, load_chunk(q, d, item.key_dim));
+    }
+    for (std::int64_t d = 0; d < s.value_width; d += 16) {
+      store(s.sums + i * s.value_width + d, splat(0.0F));
     }
     s.largest[i] = kMasked;
     s.totals[i] = 0.0F;
@@ -355,9 +358,9 @@ inline void store_results(const AttentionItem& item, const AttentionScratch& s) 
     float* out =
         item.out + i / item.heads * item.out_token_stride + i % item.heads * item.out_head_stride;
     const F32x16 total = splat(s.totals[i]);
-    for (std::int64_t d = 0; d < s.width; d += 16) {
-      const std::int64_t count = item.head_dim - d < 16 ? item.head_dim - d : 16;
-      store(out + d, load(s.sums + i * s.width + d) / total, 0, count);
+    for (std::int64_t d = 0; d < s.value_width; d += 16) {
+      const std::int64_t count = item.value_dim - d < 16 ? item.value_dim - d : 16;
+      store(out + d, load(s.sums + i * s.value_width + d) / total, 0, count);
     }
   }
 }
@@ -365,7 +368,7 @@ inline void store_results(const AttentionItem& item, const AttentionScratch& s) 
 template <class T>
 void attend(const AttentionItem& item, void* memory) {
   const std::int64_t queries = item.tokens * item.heads;
-  const AttentionScratch s = attention_scratch(memory, queries, item.head_dim);
+  const AttentionScratch s = attention_scratch(memory, item);
   load_queries(item, s);
   const std::int64_t oldest = item.window > 0 && item.first_position >= item.window
                                   ? item.first_position - item.window + 1
@@ -377,11 +380,17 @@ void attend(const AttentionItem& item, void* memory) {
     group.transposed = queries >= kTransposedQueries;
     group.whole = item.window == 0 && base + 15 <= item.first_position;
     if (group.transposed) {
-      transpose_keys(rows, item.head_dim, s);
+      transpose_keys(rows, item.key_dim, s);
     } else {
-      widen_rows(rows.k, item.head_dim, s.width, s.keys, group.keys);
+      widen_rows(rows.k, item.key_dim, s.key_width, s.keys, group.keys);
     }
-    widen_rows(rows.v, item.head_dim, s.width, s.values, group.values);
+    if (item.v == item.k && !group.transposed) {
+      for (int i = 0; i < 16; ++i) {
+        group.values[i] = group.keys[i];
+      }
+    } else {
+      widen_rows(rows.v, item.value_dim, s.value_width, s.values, group.values);
+    }
     std::int64_t query = 0;
     for (; query + 4 <= queries; query += 4) {
       attend_group<4>(item, s, group, query);

@@ -55,5 +55,9 @@ struct ReluSquared {
   }
 };
 
+struct QuickGelu {
+  static F32x16 of(const F32x16& x) { return x / (splat(1.0F) + exp(x * splat(-1.702F))); }
+};
+
 }  // namespace
 }  // namespace godwit::cpu

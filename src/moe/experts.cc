@@ -1,0 +1,99 @@
+#include "moe/experts.h"
+
+#include <string_view>
+#include <vector>
+
+#include "ops/moe.h"
+
+namespace godwit {
+namespace {
+
+/// The names of one matrix of all experts.
+std::vector<std::string> expert_names(const std::string& prefix, std::string_view pattern,
+                                      std::int64_t count) {
+  const std::size_t mark = pattern.find('#');
+  std::vector<std::string> names;
+  for (std::int64_t e = 0; e < count; ++e) {
+    names.push_back(prefix + std::string(pattern.substr(0, mark)) + std::to_string(e) +
+                    std::string(pattern.substr(mark + 1)));
+  }
+  return names;
+}
+
+}  // namespace
+
+Status Experts::load_each(WeightsReader& reader, const std::string& prefix) {
+  const std::int64_t count = config.num_experts;
+  const std::int64_t hidden = config.hidden_size;
+  gate = TRY(reader.read_stack(expert_names(prefix, config.gate, count), {config.width, hidden}));
+  up = TRY(reader.read_stack(expert_names(prefix, config.up, count), {config.width, hidden}));
+  down = TRY(reader.read_stack(expert_names(prefix, config.down, count), {hidden, config.width}));
+  return {};
+}
+
+Status Experts::load_fused(WeightsReader& reader, const std::string& prefix) {
+  const std::int64_t count = config.num_experts;
+  const std::int64_t hidden = config.hidden_size;
+  const std::int64_t width = config.width;
+  Tensor both;
+  if (config.storage == ExpertStorage::kRows) {
+    both = TRY(reader.read(prefix + config.gate, {count, 2 * width, hidden}));
+    down = TRY(reader.read(prefix + config.down, {count, hidden, width}));
+  } else {
+    const bool interleaved = config.storage == ExpertStorage::kInterleavedColumns;
+    both = TRY(
+        reader.read_transposed_stack(prefix + config.gate, {.matrices = count,
+                                                            .rows = 2 * width,
+                                                            .columns = hidden,
+                                                            .interleaved = interleaved ? 2 : 1}));
+    down = TRY(reader.read_transposed_stack(prefix + config.down,
+                                            {.matrices = count, .rows = hidden, .columns = width}));
+  }
+  gate = both.slice(1, 0, width);
+  up = both.slice(1, width, width);
+  return config.has_bias ? load_biases(reader, prefix) : Status();
+}
+
+Status Experts::load_biases(WeightsReader& reader, const std::string& prefix) {
+  const std::int64_t width = config.width;
+  const bool interleaved = config.storage == ExpertStorage::kInterleavedColumns;
+  const Tensor both = TRY(reader.read_transposed_stack(prefix + config.gate + "_bias",
+                                                       {.matrices = config.num_experts,
+                                                        .rows = 2 * width,
+                                                        .columns = 1,
+                                                        .interleaved = interleaved ? 2 : 1}))
+                          .reshape({config.num_experts, 2 * width});
+  gate_bias = both.slice(1, 0, width);
+  up_bias = both.slice(1, width, width);
+  down_bias = TRY(reader.read(prefix + config.down + "_bias",
+                              {config.num_experts, config.hidden_size}, WeightKind::kVector));
+  return {};
+}
+
+Result<Experts> Experts::load(WeightsReader& reader, const std::string& prefix,
+                              const ExpertsConfig& config) {
+  Experts experts;
+  experts.config = config;
+  TRY(config.storage == ExpertStorage::kEach ? experts.load_each(reader, prefix)
+                                             : experts.load_fused(reader, prefix));
+  return experts;
+}
+
+Status Experts::forward(const Context& context, const Tensor& x, const Routing& routing,
+                        const Tensor& rows) const {
+  return ops::experts(context.stream,
+                      {.x = x,
+                       .ids = routing.ids,
+                       .x_weights = config.weights_on_input ? routing.weights : Tensor(),
+                       .gate = gate,
+                       .up = up,
+                       .down = down,
+                       .gate_bias = gate_bias,
+                       .up_bias = up_bias,
+                       .down_bias = down_bias,
+                       .out = rows,
+                       .form = config.form,
+                       .precision = context.precision});
+}
+
+}  // namespace godwit
