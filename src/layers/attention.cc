@@ -30,10 +30,10 @@ Result<Attention> Attention::load(WeightsReader& reader, const std::string& pref
   if (config.qk_norm) {
     const bool row = config.qk_norm->whole_row;
     const RmsNormConfig& norm = config.qk_norm->norm;
-    attention.q_norm =
-        TRY(RmsNorm::load(reader, prefix + ".q_norm", row ? q_width : config.head_dim, norm));
-    attention.k_norm =
-        TRY(RmsNorm::load(reader, prefix + ".k_norm", row ? kv_width : config.head_dim, norm));
+    attention.q_norm = TRY(RmsNorm::load(reader, prefix + "." + config.qk_norm->q,
+                                         row ? q_width : config.head_dim, norm));
+    attention.k_norm = TRY(RmsNorm::load(reader, prefix + "." + config.qk_norm->k,
+                                         row ? kv_width : config.head_dim, norm));
   }
   return attention;
 }
@@ -65,7 +65,9 @@ Result<Tensor> Attention::attend(const Context& context, const Rotary& rotary,
   TRY(q_proj.forward(context, x, q_flat));
   TRY(k_proj.forward(context, x, k_flat));
   TRY(v_proj.forward(context, x, v_flat));
-  TRY(normalize(context, q_flat, k_flat));
+  if (!config.qk_norm || !config.qk_norm->after_rope) {
+    TRY(normalize(context, q_flat, k_flat));
+  }
   if (config.qkv_limit > 0.0F) {
     TRY(ops::clamp(context.stream, {.x = qkv, .out = qkv, .limit = config.qkv_limit}));
   }
@@ -75,10 +77,13 @@ Result<Tensor> Attention::attend(const Context& context, const Rotary& rotary,
   const Tensor v = v_flat.split_last(config.head_dim);
   TRY(rotary.forward(context, q));
   TRY(rotary.forward(context, k));
+  if (config.qk_norm && config.qk_norm->after_rope) {
+    TRY(normalize(context, q_flat, k_flat));
+  }
 
   // Here a token becomes an entry of the cache.
-  const AttentionMetadata& where = context.attention;
-  const LayerCache& cache = context.caches[static_cast<std::size_t>(config.layer)];
+  const LayerCache& cache = context.cache(config.layer);
+  const CacheTables& where = context.tables(cache);
   TRY(ops::kv_write(
       context.stream,
       {.k = k, .v = v, .slots = where.slots, .k_cache = cache.k, .v_cache = cache.v}));
@@ -88,8 +93,8 @@ Result<Tensor> Attention::attend(const Context& context, const Rotary& rotary,
                                       .k_cache = cache.k,
                                       .v_cache = cache.v,
                                       .block_tables = where.block_tables,
-                                      .query_start = where.query_start,
-                                      .context_lens = where.context_lens,
+                                      .query_start = context.attention.query_start,
+                                      .context_lens = context.attention.context_lens,
                                       .alibi_slopes = alibi_slopes,
                                       .out = found.split_last(config.head_dim),
                                       .scale = config.scale.value_or(

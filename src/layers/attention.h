@@ -13,10 +13,13 @@
 
 namespace godwit {
 
-/// A norm on queries and keys, before they are rotated.
+/// A norm on queries and keys.
 struct QkNormConfig {
   RmsNormConfig norm;
-  bool whole_row = false;  ///< Over all heads at once, instead of over each.
+  bool whole_row = false;    ///< Over all heads at once, instead of over each.
+  bool after_rope = false;   ///< Of each rotated head.
+  const char* q = "q_norm";  ///< Names of tensors.
+  const char* k = "k_norm";
 };
 
 struct AttentionConfig {

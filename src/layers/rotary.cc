@@ -15,6 +15,12 @@ struct Overloaded : Visitors... {
   using Visitors::operator()...;
 };
 
+float ntk_frequency(float exponent, const RopeConfig& config, const NtkRope& rope) {
+  const auto width = static_cast<double>(config.rotary_dim);
+  const double theta = config.theta * std::pow(rope.alpha, width / (width - 2.0));
+  return 1.0F / std::pow(static_cast<float>(theta), exponent);
+}
+
 float scale_llama3(float frequency, const Llama3Rope& rope) {
   const double wavelength = 2.0 * std::numbers::pi / frequency;
   if (wavelength < rope.original_max_positions / rope.high_freq_factor) {
@@ -52,12 +58,17 @@ float scale_yarn(float frequency, std::int64_t pair, const RopeConfig& config,
   return static_cast<float>(frequency / rope.factor * ramp + frequency * (1.0 - ramp));
 }
 
-float attention_factor(const RopeScaling& scaling) {
+float attention_factor(const RopeScaling& scaling, std::int64_t max_positions) {
   if (const auto* yarn = std::get_if<YarnRope>(&scaling)) {
     return static_cast<float>(yarn->attention_factor);
   }
   const auto* longer = std::get_if<LongRope>(&scaling);
-  return longer != nullptr ? static_cast<float>(longer->attention_factor) : 1.0F;
+  if (longer == nullptr) {
+    return 1.0F;
+  }
+  return static_cast<float>(max_positions > longer->original_max_positions
+                                ? longer->long_attention_factor
+                                : longer->short_attention_factor);
 }
 
 }  // namespace
@@ -79,6 +90,7 @@ std::vector<float> rope_frequencies(const RopeConfig& config, std::int64_t max_p
         Overloaded{
             [&](const DefaultRope&) { return base; },
             [&](const LinearRope& rope) { return base / static_cast<float>(rope.factor); },
+            [&](const NtkRope& rope) { return ntk_frequency(exponent, config, rope); },
             [&](const Llama3Rope& rope) { return scale_llama3(base, rope); },
             [&](const FactorsRope& rope) { return base / rope.factors[at]; },
             [&](const YarnRope& rope) { return scale_yarn(base, i, config, rope); },
@@ -99,7 +111,7 @@ Result<Rotary> Rotary::create(WeightsReader& reader, const RopeConfig& config,
   rotary.interleaved = config.interleaved;
   rotary.cos_sin = TRY(reader.allocate(DType::kF32, {max_positions, config.rotary_dim}));
   const std::vector<float> frequencies = rope_frequencies(config, max_positions);
-  const float factor = attention_factor(config.scaling);
+  const float factor = attention_factor(config.scaling, max_positions);
   std::vector<float> table;
   table.reserve(static_cast<std::size_t>(rotary.cos_sin.elements()));
   for (std::int64_t position = 0; position < max_positions; ++position) {

@@ -22,6 +22,12 @@ struct LinearRope {
   double factor = 1.0;
 };
 
+/// theta grown to theta * alpha^(rotary_dim / (rotary_dim - 2)): "NTK-aware" scaling. Source:
+/// Hunyuan's published code.
+struct NtkRope {
+  double alpha = 1.0;
+};
+
 /// Long wavelengths slowed down by `factor`, short ones kept, a ramp between.
 /// Source: Llama 3.1's model card and reference code.
 struct Llama3Rope {
@@ -59,11 +65,12 @@ struct LongRope {
   std::vector<float> short_factors;  ///< [rotary_dim / 2]
   std::vector<float> long_factors;   ///< [rotary_dim / 2]
   std::int64_t original_max_positions = 4096;
-  double attention_factor = 1.0;  ///< Multiplies cosines and sines.
+  double short_attention_factor = 1.0;  ///< Multiplies cosines and sines.
+  double long_attention_factor = 1.0;
 };
 
 using RopeScaling =
-    std::variant<DefaultRope, LinearRope, Llama3Rope, FactorsRope, YarnRope, LongRope>;
+    std::variant<DefaultRope, LinearRope, NtkRope, Llama3Rope, FactorsRope, YarnRope, LongRope>;
 
 struct RopeConfig {
   double theta = 10000.0;

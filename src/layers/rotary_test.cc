@@ -30,6 +30,11 @@ TEST(RotaryTest, DefaultLinearAndStoredFactors) {
               {1.0, 0.05, 0.0025, 0.000125});
 }
 
+TEST(RotaryTest, NtkGrowsTheta) {
+  // 1000^(8 / 6) = 10^4, so theta is 10^8.
+  expect_near(frequencies(NtkRope{.alpha = 1000.0}), {1.0, 0.01, 0.0001, 0.000001});
+}
+
 TEST(RotaryTest, Llama3KeepsShortWavesSlowsLongOnesAndBlendsBetween) {
   const Llama3Rope rope = {.factor = 8.0,
                            .low_freq_factor = 1.0,

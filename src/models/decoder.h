@@ -54,6 +54,7 @@ struct DecoderConfig {
   bool qkv_bias = false;
   bool o_bias = false;
   bool mlp_bias = false;
+  bool lm_head_bias = false;
   bool fused_qkv = false;      ///< See AttentionConfig.
   bool fused_gate_up = false;  ///< See GatedMlpConfig.
   std::optional<MoeConfig> moe;
@@ -113,7 +114,7 @@ class Decoder final : public Model {
   explicit Decoder(DecoderConfig config);
 
   [[nodiscard]] const ModelGeometry& geometry() const override { return geometry_; }
-  [[nodiscard]] KvCacheSpec kv_cache_spec() const override;
+  [[nodiscard]] std::vector<LayerCacheSpec> cache_specs() const override;
   Status load(WeightsReader& reader, std::int64_t max_positions) override;
   Status forward(const Context& context, const Tensor& ids, Tensor& hidden) const override;
   Status logits(const Context& context, Tensor& hidden, Tensor& out) const override;

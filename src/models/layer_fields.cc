@@ -91,10 +91,10 @@ Result<std::int64_t> derive_head_dim(const ConfigReader& reader, std::int64_t hi
   return head_dim;
 }
 
-Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader,
-                                               std::int64_t num_layers) {
+Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader, std::int64_t num_layers,
+                                               bool used_when_absent) {
   std::vector<std::int64_t> windows(static_cast<std::size_t>(num_layers), 0);
-  const bool use_window = TRY(reader.boolean("use_sliding_window", false));
+  const bool use_window = TRY(reader.boolean("use_sliding_window", used_when_absent));
   const auto types = TRY(reader.optional_strings("layer_types"));
   if (!use_window && !types) {
     return windows;  // Whatever sliding_window says, as in Hugging Face's code.

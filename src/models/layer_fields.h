@@ -19,8 +19,10 @@ Result<std::int64_t> derive_head_dim(const ConfigReader& reader, std::int64_t hi
                                      std::int64_t num_heads);
 
 /// One window a layer for Qwen's kind of config: from `layer_types` or, in older files, from
-/// max_window_layers; all 0 (no window) unless use_sliding_window is true.
-Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader, std::int64_t num_layers);
+/// max_window_layers; all 0 (no window) unless use_sliding_window is true. `used_when_absent` is
+/// what a config without it means.
+Result<std::vector<std::int64_t>> read_windows(const ConfigReader& reader, std::int64_t num_layers,
+                                               bool used_when_absent = false);
 
 /// One window a layer for models in which every n-th layer sees everything and the others a window:
 /// from `layer_types`, or from `sliding_window_pattern` (n, or a text such as "LLLG"), or with n =

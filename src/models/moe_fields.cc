@@ -138,25 +138,7 @@ Status layer_types(const ConfigReader& reader, const char* key, Sparse& sparse) 
   return {};
 }
 
-}  // namespace
-
-Result<MoeConfig> read_moe_config(const ConfigReader& reader, const DecoderConfig& decoder,
-                                  const MoeFields& fields) {
-  const std::int64_t count = TRY(read_expert_count(reader));
-  const std::int64_t top_k = TRY(reader.integer(fields.top_k, 1, count));
-  MoeConfig moe;
-  moe.router = {.hidden_size = decoder.hidden_size,
-                .num_experts = count,
-                .top_k = top_k,
-                .rule = {},
-                .vocab_size = decoder.vocab_size};
-  moe.experts = {.hidden_size = decoder.hidden_size,
-                 .num_experts = count,
-                 .width = TRY(reader.integer(fields.width)),
-                 .form = {.activation = decoder.activation}};
-  return moe;
-}
-
+/// The rule of DeepSeek-V3.
 Result<RouteRule> read_grouped_rule(const ConfigReader& reader, const MoeConfig& moe) {
   const std::int64_t experts = moe.router.num_experts;
   const std::int64_t groups = TRY(reader.optional_integer("n_group", 1, experts)).value_or(1);
@@ -179,6 +161,25 @@ Result<RouteRule> read_grouped_rule(const ConfigReader& reader, const MoeConfig&
                                 : 1.0F};
 }
 
+}  // namespace
+
+Result<MoeConfig> read_moe_config(const ConfigReader& reader, const DecoderConfig& decoder,
+                                  const MoeFields& fields) {
+  const std::int64_t count = TRY(read_expert_count(reader));
+  const std::int64_t top_k = TRY(reader.integer(fields.top_k, 1, count));
+  MoeConfig moe;
+  moe.router = {.hidden_size = decoder.hidden_size,
+                .num_experts = count,
+                .top_k = top_k,
+                .rule = {},
+                .vocab_size = decoder.vocab_size};
+  moe.experts = {.hidden_size = decoder.hidden_size,
+                 .num_experts = count,
+                 .width = TRY(reader.integer(fields.width)),
+                 .form = {.activation = decoder.activation}};
+  return moe;
+}
+
 SharedExpertConfig shared_expert(const DecoderConfig& decoder, std::int64_t width) {
   return {.mlp = {.hidden_size = decoder.hidden_size,
                   .intermediate_size = width,
@@ -190,6 +191,19 @@ void use_mixtral_names(MoeConfig& moe) {
   moe.experts.gate = "block_sparse_moe.experts.#.w1.weight";
   moe.experts.up = "block_sparse_moe.experts.#.w3.weight";
   moe.experts.down = "block_sparse_moe.experts.#.w2.weight";
+}
+
+Status read_grouped_experts(const ConfigReader& reader, DecoderConfig& decoder) {
+  MoeConfig moe = TRY(read_moe_config(reader, decoder));
+  moe.router.rule = TRY(read_grouped_rule(reader, moe));
+  moe.router.correction = "mlp.gate.e_score_correction_bias";
+  const auto shared = TRY(reader.optional_integer("n_shared_experts", 0));
+  if (shared.value_or(0) > 0) {
+    moe.shared = shared_expert(decoder, *shared * moe.experts.width);
+  }
+  decoder.moe = moe;
+  return read_sparse_layers(reader, {"first_k_dense_replace", "moe_layer_freq", "mlp_layer_types"},
+                            decoder);
 }
 
 Status read_sparse_layers(const ConfigReader& reader, std::initializer_list<const char*> keys,

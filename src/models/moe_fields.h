@@ -23,9 +23,11 @@ struct MoeFields {
 Result<MoeConfig> read_moe_config(const ConfigReader& reader, const DecoderConfig& decoder,
                                   const MoeFields& fields = {});
 
-/// The rule of DeepSeek-V3 and those after it: sigmoid scores, a correction of the choice, groups
-/// as good as their two best. Reads n_group, topk_group, norm_topk_prob, routed_scaling_factor.
-Result<RouteRule> read_grouped_rule(const ConfigReader& reader, const MoeConfig& moe);
+/// Gives the decoder the experts of DeepSeek-V3 and those that follow it: sigmoid scores, a
+/// correction of the choice, groups as good as their two best, shared experts. Reads the sizes,
+/// n_group, topk_group, norm_topk_prob, routed_scaling_factor, n_shared_experts and which layers
+/// are sparse.
+Status read_grouped_experts(const ConfigReader& reader, DecoderConfig& decoder);
 
 /// A shared expert of this width that computes as the decoder's feed-forward blocks do.
 SharedExpertConfig shared_expert(const DecoderConfig& decoder, std::int64_t width);

@@ -18,6 +18,18 @@ Result<RopeScaling> read_linear(const RopeFields& fields) {
   return RopeScaling(LinearRope{.factor = TRY(fields.rope.positive("factor"))});
 }
 
+/// "dynamic" of Hunyuan, which is fixed by alpha; what others call so grows with the text.
+Result<RopeScaling> read_ntk(const RopeFields& fields) {
+  if (fields.rope.find("alpha") == nullptr) {
+    return unimplemented(fields.rope.name() + ": the rope type \"dynamic\" has no alpha",
+                         "godwit computes the kind that alpha fixes");
+  }
+  if (fields.rotary_dim <= 2) {
+    return fields.rope.unexpected("alpha", "absent in a model that rotates two channels");
+  }
+  return RopeScaling(NtkRope{.alpha = TRY(fields.rope.positive("alpha"))});
+}
+
 Result<RopeScaling> read_llama3(const RopeFields& fields) {
   const ConfigReader& reader = fields.rope;
   const Llama3Rope rope = {
@@ -87,14 +99,19 @@ Result<RopeScaling> read_long(const RopeFields& fields) {
   rope.long_factors = TRY(read_factors(fields, "long_factor"));
   rope.original_max_positions = TRY(
       (fields.rope.find(kOriginal) != nullptr ? fields.rope : fields.config).integer(kOriginal));
-  if (fields.rope.find("attention_factor") != nullptr) {
-    rope.attention_factor = TRY(fields.rope.positive("attention_factor"));
+  constexpr const char* kFactor = "attention_factor";
+  // PhiMoE's two names.
+  const bool two = fields.rope.find("short_mscale") != nullptr;
+  if (two || fields.rope.find(kFactor) != nullptr) {
+    rope.short_attention_factor = TRY(fields.rope.positive(two ? "short_mscale" : kFactor));
+    rope.long_attention_factor = TRY(fields.rope.positive(two ? "long_mscale" : kFactor));
     return RopeScaling(std::move(rope));
   }
   const auto original = static_cast<double>(rope.original_max_positions);
   const double factor = TRY(fields.config.positive("max_position_embeddings")) / original;
   if (factor > 1.0 && original > 1.0) {
-    rope.attention_factor = std::sqrt(1.0 + std::log(factor) / std::log(original));
+    rope.short_attention_factor = std::sqrt(1.0 + std::log(factor) / std::log(original));
+    rope.long_attention_factor = rope.short_attention_factor;
   }
   return RopeScaling(std::move(rope));
 }
@@ -105,11 +122,9 @@ Result<RopeScaling> read_rope_scaling(const RopeFields& fields) {
     std::string_view name;
     Result<RopeScaling> (*read)(const RopeFields& fields);
   };
-  constexpr Kind kKinds[] = {{"linear", read_linear},
-                             {"llama3", read_llama3},
-                             {"yarn", read_yarn},
-                             {"longrope", read_long},
-                             {"su", read_long}};
+  constexpr Kind kKinds[] = {{"linear", read_linear}, {"dynamic", read_ntk},
+                             {"llama3", read_llama3}, {"yarn", read_yarn},
+                             {"longrope", read_long}, {"su", read_long}};
   const ConfigReader& reader = fields.rope;
   const char* key = reader.find("rope_type") != nullptr ? "rope_type" : "type";
   const std::string type = reader.find(key) == nullptr ? "default" : TRY(reader.string(key));

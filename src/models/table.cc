@@ -35,6 +35,15 @@ Result<std::unique_ptr<Model>> create_qwen3_moe(const Json& config, const std::s
 Result<std::unique_ptr<Model>> create_olmoe(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_granitemoe(const Json& config,
                                                  const std::string& config_name);
+Result<std::unique_ptr<Model>> create_phimoe(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_dots1(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_hunyuan_moe(const Json& config,
+                                                  const std::string& config_name);
+Result<std::unique_ptr<Model>> create_minimax_m2(const Json& config,
+                                                 const std::string& config_name);
+Result<std::unique_ptr<Model>> create_ernie4_5_moe(const Json& config,
+                                                   const std::string& config_name);
+Result<std::unique_ptr<Model>> create_glm4_moe(const Json& config, const std::string& config_name);
 
 std::span<const ModelKind> model_table() {
   static constexpr auto kTable = std::to_array<ModelKind>({
@@ -67,6 +76,13 @@ std::span<const ModelKind> model_table() {
       {.architecture = "OlmoeForCausalLM", .create = &create_olmoe},
       {.architecture = "GraniteMoeForCausalLM", .create = &create_granitemoe},
       {.architecture = "GraniteMoeSharedForCausalLM", .create = &create_granitemoe},
+      {.architecture = "PhimoeForCausalLM", .create = &create_phimoe},
+      {.architecture = "PhiMoEForCausalLM", .create = &create_phimoe},
+      {.architecture = "Dots1ForCausalLM", .create = &create_dots1},
+      {.architecture = "HunYuanMoEV1ForCausalLM", .create = &create_hunyuan_moe},
+      {.architecture = "MiniMaxM2ForCausalLM", .create = &create_minimax_m2},
+      {.architecture = "Ernie4_5_MoeForCausalLM", .create = &create_ernie4_5_moe},
+      {.architecture = "Glm4MoeForCausalLM", .create = &create_glm4_moe},
   });
   return kTable;
 }

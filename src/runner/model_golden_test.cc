@@ -91,7 +91,13 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenCase{"qwen3_moe", false}, GoldenCase{"qwen3_moe", true},
                     GoldenCase{"olmoe", false}, GoldenCase{"olmoe", true},
                     GoldenCase{"granitemoe", false}, GoldenCase{"granitemoe", true},
-                    GoldenCase{"granitemoeshared", false}, GoldenCase{"granitemoeshared", true}));
+                    GoldenCase{"granitemoeshared", false}, GoldenCase{"granitemoeshared", true},
+                    GoldenCase{"phimoe", false}, GoldenCase{"phimoe", true},
+                    GoldenCase{"dots1", false}, GoldenCase{"dots1", true},
+                    GoldenCase{"hunyuan_v1_moe", false}, GoldenCase{"hunyuan_v1_moe", true},
+                    GoldenCase{"minimax_m2", false}, GoldenCase{"minimax_m2", true},
+                    GoldenCase{"ernie4_5_moe", false}, GoldenCase{"ernie4_5_moe", true},
+                    GoldenCase{"glm4_moe", false}, GoldenCase{"glm4_moe", true}));
 
 /// GPT-2 and its heirs.
 INSTANTIATE_TEST_SUITE_P(
