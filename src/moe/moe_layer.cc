@@ -71,7 +71,9 @@ Status MoeLayer::run(const Context& context, const Tensor& token_ids, const Tens
                          .ids = routing.ids,
                          .weights = config.experts.weights_on_input ? Tensor() : routing.weights,
                          .out = to,
-                         .accumulate = accumulate}));
+                         .accumulate = accumulate,
+                         .x = config.identity_experts > 0 ? part : Tensor(),
+                         .num_experts = config.experts.num_experts}));
     if (shared) {
       TRY(add_shared(context, part, to));
     }

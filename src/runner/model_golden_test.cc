@@ -99,6 +99,18 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenCase{"ernie4_5_moe", false}, GoldenCase{"ernie4_5_moe", true},
                     GoldenCase{"glm4_moe", false}, GoldenCase{"glm4_moe", true}));
 
+/// Latent attention.
+INSTANTIATE_TEST_SUITE_P(
+    LatentFixtures, ModelGoldenTest,
+    testing::Values(GoldenCase{"deepseek_v2", false}, GoldenCase{"deepseek_v2", true},
+                    GoldenCase{"deepseek_v2_headdim0", false},
+                    GoldenCase{"deepseek_v2_headdim0", true}, GoldenCase{"deepseek_nomla", false},
+                    GoldenCase{"deepseek_v3", false}, GoldenCase{"deepseek_v3", true},
+                    GoldenCase{"deepseek_v32", false}, GoldenCase{"deepseek_v32", true},
+                    GoldenCase{"glm_moe_dsa", false}, GoldenCase{"glm_moe_dsa", true},
+                    GoldenCase{"longcat_flash", false}, GoldenCase{"longcat_flash", true},
+                    GoldenCase{"tiny-mla-moe", false}, GoldenCase{"tiny-mla-moe", true}));
+
 /// GPT-2 and its heirs.
 INSTANTIATE_TEST_SUITE_P(
     GptFixtures, ModelGoldenTest,

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "weights/name_map.h"
 
 namespace godwit {
@@ -236,6 +237,19 @@ Status WeightsReader::skip_copy(std::string_view name, std::string_view original
   }
   mark_read(*copy);
   return {};
+}
+
+void WeightsReader::skip_part(std::string_view prefix, std::string_view part) {
+  std::int64_t count = 0;
+  for (const StoredTensor& stored : checkpoint_.tensors()) {
+    if (stored.name.starts_with(prefix)) {
+      mark_read(stored);
+      ++count;
+    }
+  }
+  if (count > 0) {
+    log::info("{} tensors of {} ({}*) are not used", count, part, prefix);
+  }
 }
 
 void WeightsReader::mark_read(const StoredTensor& stored) {

@@ -189,8 +189,11 @@ Status combine_experts(const IsaKernels& isa, Stream& stream, const CombineExper
         std::fill_n(out, hidden, 0.0F);
       }
       for (std::int64_t slot = 0; slot < top_k; ++slot) {
-        if (row_of<std::int32_t>(params.ids, t)[slot] >= 0) {
-          isa.rows->add(row_of<float>(params.rows, t) + slot * params.rows.stride(1),
+        const std::int32_t id = row_of<std::int32_t>(params.ids, t)[slot];
+        if (id >= 0) {
+          const bool identity = !params.x.empty() && id >= params.num_experts;
+          isa.rows->add(identity ? row_of<float>(params.x, t)
+                                 : row_of<float>(params.rows, t) + slot * params.rows.stride(1),
                         params.weights.empty() ? 1.0F : row_of<float>(params.weights, t)[slot], out,
                         hidden);
         }
