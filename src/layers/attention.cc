@@ -27,6 +27,10 @@ Result<Attention> Attention::load(WeightsReader& reader, const std::string& pref
     attention.v_proj = TRY(Linear::load(reader, prefix + ".v_proj", hidden, kv_width, bias));
   }
   attention.o_proj = TRY(Linear::load(reader, prefix + ".o_proj", q_width, hidden, config.o_bias));
+  if (config.sinks != nullptr) {
+    attention.sinks =
+        TRY(reader.read(prefix + "." + config.sinks, {config.num_heads}, WeightKind::kVector));
+  }
   if (config.qk_norm) {
     const bool row = config.qk_norm->whole_row;
     const RmsNormConfig& norm = config.qk_norm->norm;
@@ -80,6 +84,7 @@ Result<Tensor> Attention::attend(const Context& context, const Rotary& rotary,
   if (config.qk_norm && config.qk_norm->after_rope) {
     TRY(normalize(context, q_flat, k_flat));
   }
+  TRY(temperature.forward(context, q));
 
   // Here a token becomes an entry of the cache.
   const AttentionMetadata& where = context.attention;
@@ -96,11 +101,13 @@ Result<Tensor> Attention::attend(const Context& context, const Rotary& rotary,
                                       .query_start = where.query_start,
                                       .context_lens = where.context_lens,
                                       .alibi_slopes = alibi_slopes,
+                                      .sinks = sinks,
                                       .out = found.split_last(config.head_dim),
                                       .scale = config.scale.value_or(
                                           1.0F / std::sqrt(static_cast<float>(config.head_dim))),
                                       .softcap = config.softcap,
-                                      .window = config.window}));
+                                      .window = config.window,
+                                      .chunk = config.chunk}));
   return found;
 }
 

@@ -35,8 +35,9 @@ struct AttentionConfig {
   bool o_bias = false;
   bool fused_qkv = false;  ///< Stored as one tensor, qkv_proj: all queries, all keys, all values.
   std::optional<QkNormConfig> qk_norm = std::nullopt;
-  float qkv_limit =
-      0.0F;  ///< Queries, keys and values are clamped to it, after the norm; 0 = none.
+  float qkv_limit = 0.0F;       ///< Bound of queries, keys and values after the norm; 0 = none.
+  std::int64_t chunk = 0;       ///< See AttentionParams; 0 = none.
+  const char* sinks = nullptr;  ///< Name of a tensor, see AttentionParams; null: none.
 };
 
 struct Attention {
@@ -48,8 +49,10 @@ struct Attention {
   std::optional<RmsNorm> q_norm;
   std::optional<RmsNorm> k_norm;
   Tensor alibi_slopes{};  ///< [num_heads] f32, or empty: see AttentionParams.
+  Tensor sinks{};         ///< [num_heads], or empty
+  Rotary temperature{};   ///< Scales queries by position: see Rotary::create_scaling(); or empty.
 
-  /// Reads `prefix`.q_proj, k_proj, v_proj, o_proj and, when configured, q_norm and k_norm.
+  /// Reads `prefix`.q_proj, k_proj, v_proj, o_proj and, when configured, norms and sinks.
   static Result<Attention> load(WeightsReader& reader, const std::string& prefix,
                                 const AttentionConfig& config);
 

@@ -38,6 +38,16 @@ Result<std::optional<FactorsRope>> read_rope_factors(WeightsReader& reader,
   return std::optional(std::move(factors));
 }
 
+/// The table of a temperature, in f32 as the published code computes it.
+Result<Rotary> temperature_table(WeightsReader& reader, const QueryTemperature& temperature,
+                                 std::int64_t width, std::int64_t max_positions) {
+  return Rotary::create_scaling(reader, width, max_positions, [&](std::int64_t position) {
+    const float periods =
+        std::floor(static_cast<float>(position + 1) / static_cast<float>(temperature.period));
+    return std::log1p(periods) * static_cast<float>(temperature.scale) + 1.0F;
+  });
+}
+
 }  // namespace
 
 Decoder::Decoder(DecoderConfig config) : config_(std::move(config)) {
@@ -74,20 +84,22 @@ Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t ind
     }
     return std::optional(TRY(Norm::load(reader, prefix + name, config_.hidden_size, config_.norm)));
   };
-  const AttentionConfig attention = {
-      .layer = index,
-      .hidden_size = config_.hidden_size,
-      .num_heads = config_.num_heads,
-      .num_kv_heads = config_.num_kv_heads,
-      .head_dim = config_.head_dim,
-      .window = config_.layers[static_cast<std::size_t>(index)].window,
-      .scale = config_.attention_scale,
-      .softcap = config_.attention_softcap,
-      .qkv_bias = config_.qkv_bias,
-      .o_bias = config_.o_bias,
-      .fused_qkv = config_.fused_qkv,
-      .qk_norm = config_.qk_norm,
-      .qkv_limit = config_.qkv_limit};
+  const DecoderLayerConfig& here = config_.layers[static_cast<std::size_t>(index)];
+  const AttentionConfig attention = {.layer = index,
+                                     .hidden_size = config_.hidden_size,
+                                     .num_heads = config_.num_heads,
+                                     .num_kv_heads = config_.num_kv_heads,
+                                     .head_dim = config_.head_dim,
+                                     .window = here.window,
+                                     .scale = config_.attention_scale,
+                                     .softcap = config_.attention_softcap,
+                                     .qkv_bias = config_.qkv_bias,
+                                     .o_bias = config_.o_bias,
+                                     .fused_qkv = config_.fused_qkv,
+                                     .qk_norm = here.qk_norm ? config_.qk_norm : std::nullopt,
+                                     .qkv_limit = config_.qkv_limit,
+                                     .chunk = here.chunk,
+                                     .sinks = config_.sinks};
   const GatedMlpConfig mlp = {.hidden_size = config_.hidden_size,
                               .intermediate_size = config_.intermediate_size,
                               .form = {.activation = config_.activation},
@@ -99,10 +111,10 @@ Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t ind
   layer.attention = TRY(Attention::load(reader, prefix + "self_attn", attention));
   layer.after_attention = TRY(load_norm(norms.after_attention));
   layer.before_mlp = TRY(load_norm(norms.before_mlp));
-  if (config_.layers[static_cast<std::size_t>(index)].sparse) {
+  if (here.sparse) {
     layer.moe = TRY(MoeLayer::load(reader, prefix, *config_.moe));
   } else {
-    layer.mlp = TRY(GatedMlp::load(reader, prefix + "mlp", mlp));
+    layer.mlp = TRY(GatedMlp::load(reader, prefix + config_.mlp_name, mlp));
   }
   layer.after_mlp = TRY(load_norm(norms.after_mlp));
   return layer;
@@ -112,8 +124,15 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
   const std::int64_t hidden = config_.hidden_size;
   embedding_ = TRY(reader.read("model.embed_tokens.weight", {config_.vocab_size, hidden}));
   TRY(load_ropes(reader, max_positions));
+  const Rotary scaling =
+      config_.temperature
+          ? TRY(temperature_table(reader, *config_.temperature, config_.head_dim, max_positions))
+          : Rotary();
   for (std::int64_t i = 0; i < config_.num_layers; ++i) {
     layers_.push_back(TRY(load_layer(reader, i)));
+    if (config_.layers[static_cast<std::size_t>(i)].temperature) {
+      layers_.back().attention.temperature = scaling;
+    }
   }
   final_norm_ = TRY(Norm::load(reader, "model.norm", hidden, config_.norm));
   if (config_.tied_embeddings) {

@@ -29,10 +29,20 @@ struct BlockNorms {
   const char* after_mlp = nullptr;
 };
 
+/// How queries grow with their position: * (1 + scale * log(1 + floor((position + 1) / period))).
+/// Source: Llama 4's published code ("attention temperature").
+struct QueryTemperature {
+  double scale = 0.0;
+  double period = 1.0;
+};
+
 struct DecoderLayerConfig {
   std::int64_t window = 0;              ///< Positions a token sees; 0 = all.
+  std::int64_t chunk = 0;               ///< See AttentionParams; 0 = none.
   std::optional<std::size_t> rope = 0;  ///< Which of DecoderConfig::ropes; none: no positions.
+  bool qk_norm = true;                  ///< Whether it has DecoderConfig::qk_norm.
   bool sparse = false;                  ///< DecoderConfig::moe instead of a feed-forward block.
+  bool temperature = false;             ///< Whether it has DecoderConfig::temperature.
 };
 
 struct DecoderConfig {
@@ -62,6 +72,9 @@ struct DecoderConfig {
   float qkv_limit = 0.0F;                ///< See AttentionConfig.
   std::optional<float> attention_scale;  ///< Of the scores; 1 / sqrt(head_dim) when absent.
   float attention_softcap = 0.0F;        ///< Of the scores; 0 = none.
+  std::optional<QueryTemperature> temperature;
+  const char* sinks = nullptr;   ///< See AttentionConfig.
+  const char* mlp_name = "mlp";  ///< Of the feed-forward block's tensors.
   float embedding_scale = 1.0F;
   float residual_scale = 1.0F;  ///< Of what each block adds.
   float logits_scale = 1.0F;
@@ -87,6 +100,11 @@ Result<DecoderConfig> read_decoder_config(const ConfigReader& reader,
 /// Reads `attention_bias` (false when absent) for families in which it is the bias of all four
 /// projections.
 Status read_attention_bias(const ConfigReader& reader, DecoderConfig& config);
+
+/// Takes the rope from layers: `no_rope_layers` has a 1 for each layer with rope, its name
+/// notwithstanding; where it is absent or empty, every n-th layer has none, with n of
+/// `no_rope_layer_interval` or, where the config lacks that too, `interval`.
+Status read_rope_layers(const ConfigReader& reader, std::int64_t interval, DecoderConfig& config);
 
 /// Gives each layer its window.
 void set_windows(DecoderConfig& config, const std::vector<std::int64_t>& windows);
