@@ -43,7 +43,7 @@ class PatientEngine final : public EngineClient {
 class CountingExchange final : public Exchange {
  public:
   explicit CountingExchange(HttpRequest request) : request_(std::move(request)) {}
-  [[nodiscard]] const HttpRequest& request() const override { return request_; }
+  [[nodiscard]] HttpRequest& request() override { return request_; }
   void respond(HttpResponse response) override {
     ++answers;
     CHECK(response.status == 200 || response.status == 400 || response.status == 404);
@@ -53,6 +53,7 @@ class CountingExchange final : public Exchange {
   void write(std::string data) override { CHECK(data.starts_with("data: ")); }
   void finish() override {}
   void on_disconnect(std::function<void()> /*callback*/) override {}
+  void on_interrupt(std::function<void()> /*callback*/) override {}
   void post(std::function<void()> function) override { function(); }
 
   int answers = 0;
@@ -63,7 +64,7 @@ class CountingExchange final : public Exchange {
 
 /// A model whose vocabulary is a few letters.
 void set_up(ServerContext& context) {
-  log::set_level(log::Level::kOff);
+  log::set_up(log::Level::kOff);
   const Json description =
       parse_json(R"({"model":{"type":"BPE","vocab":{"a":0,"b":1,"e":2,"r":3,"s":4,"u":5},)"
                  R"("merges":[]},"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false,)"

@@ -6,12 +6,24 @@
 #include <string_view>
 #include <utility>
 
+namespace godwit {
+class Json;
+}
+
 namespace godwit::log {
 
 enum class Level { kDebug, kInfo, kWarning, kError, kOff };
 
-/// Sets what is written; called once, by cli/.
-void set_level(Level level);
+/// kText is for people; kJson writes an object a line: "time" (UTC), "level", "message", and what
+/// event() adds.
+enum class Format { kText, kJson };
+
+/// Sets what is written and how; called once, by cli/, before other threads start.
+void set_up(Level level, Format format = Format::kText);
+
+/// Writes a line that programs read too: `members`, an object, become members of the line in JSON;
+/// in text the message says it all.
+void event(Level level, std::string_view message, const Json& members);
 
 template <class... Args>
 void debug(fmt::format_string<Args...> format, Args&&... args) {

@@ -57,26 +57,39 @@ void report_tensors(const Checkpoint& checkpoint, std::FILE* out) {
   }
 }
 
+std::string retention_text(const Retention& retention) {
+  switch (retention.kind) {
+    case Retention::Kind::kWindow:
+      return fmt::format(" over {} tokens", retention.size);
+    case Retention::Kind::kChunk:
+      return fmt::format(" in chunks of {} tokens", retention.size);
+    default:
+      return "";
+  }
+}
+
 void report_layers(const Model& model, std::FILE* out) {
   const ModelGeometry& geometry = model.geometry();
-  const KvCacheSpec kv = model.kv_cache_spec();
   fmt::print(out, "\nLayers\n");
   fmt::print(out, "  {} layers, hidden size {}, intermediate size {}, vocabulary {}\n",
-             kv.num_layers, geometry.hidden_size, geometry.intermediate_size, geometry.vocab_size);
-  fmt::print(out, "  attention: {} heads of {}, {} of keys and values\n", geometry.num_heads,
-             kv.head_dim, kv.num_kv_heads);
+             geometry.num_layers, geometry.hidden_size, geometry.intermediate_size,
+             geometry.vocab_size);
+  for (const CacheGroup& group : group_layers(model.cache_specs())) {
+    const LayerCacheSpec& layer = group.layers.front();
+    fmt::print(out, "  {} layers of attention{}: {} heads of {}, {} of keys and values\n",
+               group.layers.size(), retention_text(group.retention), geometry.num_heads,
+               layer.key_dim, layer.num_kv_heads);
+  }
   fmt::print(out, "  made for {} tokens\n", geometry.max_positions);
 }
 
 void report_plan(const MemoryPlan& plan, std::FILE* out) {
   fmt::print(out, "\nMemory plan\n");
   fmt::print(out, "  weights        {:>12}   mapped from the file\n", size_text(plan.weight_bytes));
-  fmt::print(out, "  cache          {:>12}   {} tokens in {} blocks of {}\n",
-             size_text(plan.kv_cache_bytes), plan.kv_tokens(), plan.num_blocks, plan.kv.block_size);
-  fmt::print(
-      out, "  a sequence of {} tokens takes {} of it\n", plan.max_model_len,
-      size_text(static_cast<std::size_t>(blocks_for(plan.max_model_len, plan.kv.block_size)) *
-                plan.kv.block_bytes()));
+  fmt::print(out, "  cache          {:>12}   {} tokens in blocks of {}\n",
+             size_text(plan.layout.bytes()), plan.kv_tokens(), plan.layout.block_size);
+  fmt::print(out, "  a sequence of {} tokens takes {} of it\n", plan.max_model_len,
+             size_text(plan.sequence_bytes));
 }
 
 Status report_text(const ModelFiles& files, const ModelOptions& options, std::FILE* out) {
@@ -123,11 +136,11 @@ Status run_doctor(const DoctorCommand& command, std::FILE* out) {
     return report_outline(outline, command, *device, out);
   }
   const RunnerOptions runner = TRY(make_runner_options(command.model));
-  const Checkpoint checkpoint = TRY(Checkpoint::open(outline.path));
+  Checkpoint checkpoint = TRY(Checkpoint::open(outline.path));
   report_tensors(checkpoint, out);
-  ModelFiles files = TRY(open_model(outline.path));
+  ModelFiles files = TRY(open_model(std::move(checkpoint)));
   report_layers(*files.model, out);
-  const MemoryPlan plan = TRY(plan_memory(*files.model, checkpoint.total_bytes(),
+  const MemoryPlan plan = TRY(plan_memory(*files.model, files.checkpoint.total_bytes(),
                                           device->memory().available, runner.memory));
   report_plan(plan, out);
   TRY(report_text(files, command.model, out));

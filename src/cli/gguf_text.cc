@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/log.h"
+
 namespace godwit {
 namespace {
 
@@ -27,6 +29,11 @@ Result<GgufVocabulary> gguf_vocabulary(const GgufFile& file) {
   vocabulary.model = TRY(file.get_string("tokenizer.ggml.model"));
   if (file.contains("tokenizer.ggml.pre")) {
     vocabulary.pre = TRY(file.get_string("tokenizer.ggml.pre"));
+  } else if (vocabulary.model == "gpt2") {
+    log::warning(
+        "{} has no tokenizer.ggml.pre: texts are split by the rule 'default', as llama.cpp "
+        "does, which may not be the model's",
+        file.name());
   }
   vocabulary.tokens = TRY(file.get_strings("tokenizer.ggml.tokens"));
   if (file.contains("tokenizer.ggml.token_type")) {

@@ -282,7 +282,7 @@ int run_program(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsageError;
   }
-  log::set_level(parse_level(serve.log_level));
+  log::set_up(parse_level(serve.log_level));
   const Status status = action();
   std::fflush(stdout);
   if (!status.ok()) {

@@ -97,6 +97,7 @@ Result<RunnerOptions> make_runner_options(const ModelOptions& options) {
   runner.memory.kv_cache_bytes = TRY(parse_bytes(options.kv_cache_memory_bytes));
   runner.memory.block_size = options.block_size;
   runner.memory.max_num_seqs = options.max_num_seqs;
+  runner.memory.max_num_batched_tokens = options.engine.max_num_batched_tokens;
   return runner;
 }
 

@@ -83,7 +83,7 @@ void log_plan(const LoadedEngine& loaded) {
   log::info("device: {}", loaded.device);
   log::info("memory: weights {:.1f} MiB, cache {:.1f} MiB for {} tokens; sequences up to {} tokens",
             static_cast<double>(plan.weight_bytes) / kMiB,
-            static_cast<double>(plan.kv_cache_bytes) / kMiB, plan.kv_tokens(), plan.max_model_len);
+            static_cast<double>(plan.layout.bytes()) / kMiB, plan.kv_tokens(), plan.max_model_len);
 }
 
 }  // namespace

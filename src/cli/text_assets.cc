@@ -122,14 +122,22 @@ Result<std::string> template_from_option(const std::string& option) {
 Status load_tokenizer_and_template(const ModelFiles& files, const ModelOptions& options,
                                    TextAssets& assets) {
   const fs::path from = options.tokenizer.empty() ? files.path : fs::path(options.tokenizer);
-  assets.tokenizer = std::make_shared<const Tokenizer>(TRY(open_tokenizer(from)));
+  // The model's own file is parsed already.
+  const GgufFile* gguf = options.tokenizer.empty() ? files.checkpoint.gguf() : nullptr;
+  std::optional<GgufFile> another;
+  if (gguf == nullptr && from.extension() == ".gguf") {
+    another = TRY(GgufFile::open(from));
+    gguf = &*another;
+  }
   ChatTemplateFiles found;
-  if (from.extension() != ".gguf") {
-    found = TRY(read_chat_template_files(fs::is_directory(from) ? from : from.parent_path()));
+  if (gguf != nullptr) {
+    const GgufVocabulary vocabulary = TRY(gguf_vocabulary(*gguf));
+    assets.tokenizer = std::make_shared<const Tokenizer>(TRY(Tokenizer::from_gguf(vocabulary)));
+    found.tokens = gguf_special_tokens(*gguf);
+    found.source = TRY(gguf_chat_template(*gguf));
   } else {
-    const GgufFile gguf = TRY(GgufFile::open(from));
-    found.tokens = gguf_special_tokens(gguf);
-    found.source = TRY(gguf_chat_template(gguf));
+    assets.tokenizer = std::make_shared<const Tokenizer>(TRY(load_tokenizer(from)));
+    found = TRY(read_chat_template_files(fs::is_directory(from) ? from : from.parent_path()));
   }
   if (!options.chat_template.empty()) {
     found.source = TRY(template_from_option(options.chat_template));

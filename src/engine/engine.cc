@@ -408,8 +408,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const EngineOptions& options,
   scheduling.max_num_seqs = runner->options().memory.max_num_seqs;
   scheduling.max_num_batched_tokens = options.max_num_batched_tokens;
   scheduling.max_model_len = plan.max_model_len;
-  scheduling.block_size = plan.kv.block_size;
-  scheduling.num_blocks = plan.num_blocks;
+  scheduling.cache = plan.layout;
   scheduling.policy =
       options.schedule_by_priority ? SchedulingPolicy::kPriority : SchedulingPolicy::kFcfs;
   scheduling.enable_prefix_caching = options.enable_prefix_caching;
@@ -423,8 +422,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const EngineOptions& options,
   metrics.model_name = options.model_name;
   metrics.max_model_len = plan.max_model_len;
   metrics.cache_config = {
-      {"block_size", std::to_string(plan.kv.block_size)},
-      {"num_gpu_blocks", std::to_string(plan.num_blocks)},
+      {"block_size", std::to_string(plan.layout.block_size)},
+      {"num_gpu_blocks", std::to_string(plan.kv_tokens() / plan.layout.block_size)},
       {"cache_dtype", std::string(to_string(runner->options().memory.kv_dtype))},
       {"enable_prefix_caching", options.enable_prefix_caching ? "True" : "False"}};
   auto impl = std::make_unique<Impl>(options, std::move(runner), std::move(tokenizer), clock,

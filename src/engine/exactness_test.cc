@@ -130,7 +130,7 @@ class ExactnessTest : public testing::TestWithParam<ModelCase> {
     return options;
   }
 
-  /// Leaves room for one and a half of the longest sequence, in small pages.
+  /// Leaves room for the longest sequence alone, in small pages.
   void limit_cache(test::RigOptions& options) const {
     std::size_t longest = 0;
     for (const std::vector<TokenId>& prompt : prompts_) {
@@ -138,13 +138,21 @@ class ExactnessTest : public testing::TestWithParam<ModelCase> {
     }
     MemoryPlanOptions& memory = options.runner.memory;
     memory.block_size = 4;
+    memory.max_num_batched_tokens = options.engine.max_num_batched_tokens;
     memory.max_model_len = static_cast<std::int64_t>(longest) + kOutputTokens;
     const ModelFiles files = std::move(open_model(fixture(GetParam().fixture))).value();
-    KvCacheSpec spec = files.model->kv_cache_spec();
-    spec.block_size = memory.block_size;
-    spec.element_size = block_bytes(memory.kv_dtype);
-    const std::int64_t blocks = blocks_for(*memory.max_model_len, memory.block_size) * 3 / 2;
-    memory.kv_cache_bytes = spec.block_bytes() * static_cast<std::size_t>(blocks);
+    memory.kv_cache_bytes = std::size_t{1} << 30;
+    const MemoryPlan plan = std::move(plan_memory(*files.model, 0, 0, memory)).value();
+    memory.kv_cache_bytes = plan.sequence_bytes;
+  }
+
+  /// Adds copies of some requests: admitted together, they outgrow a small cache.
+  void crowd() {
+    for (int i = 0; i < 12; ++i) {
+      const std::size_t same = prompts_.size() % 6;  // As requests_of() varies them.
+      prompts_.push_back(prompts_[same]);
+      expected_.push_back(expected_[same]);
+    }
   }
 
   EngineCounters run(const test::RigOptions& options) {
@@ -191,6 +199,8 @@ TEST_P(ExactnessTest, PrefixHits) {
 
 TEST_P(ExactnessTest, Preemption) {
   test::RigOptions options = plain_options();
+  options.engine.max_num_batched_tokens = 16;
+  crowd();
   limit_cache(options);
   EXPECT_GT(run(options).preemptions, 0);
 }
@@ -211,6 +221,7 @@ TEST_P(ExactnessTest, EverythingAtOnce) {
   options.engine.long_prefill_token_threshold = 7;
   options.engine.max_num_batched_tokens = 40;
   options.runner.device_options.threads = 2;
+  crowd();
   limit_cache(options);
   test::EngineRig rig(fixture(GetParam().fixture), options);
   expect_same_bits(expected_, rig.answer(requests_of(prompts_)));

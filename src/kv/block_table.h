@@ -8,16 +8,23 @@
 
 #include "base/ids.h"
 #include "kv/block_hash.h"
+#include "kv/cache_layout.h"
 
 namespace godwit {
 
-/// Block i holds the tokens at positions [i * block_size, (i + 1) * block_size).
+/// In every group, block i holds the tokens at positions [i * block_size, (i + 1) * block_size), or
+/// is kNoBlock where the group does not keep them any more.
 class BlockTable {
  public:
   /// Sequences share cached blocks only under the same salt.
   explicit BlockTable(std::string salt = {}) : salt_(std::move(salt)) {}
 
-  [[nodiscard]] const std::vector<BlockId>& blocks() const { return blocks_; }
+  /// All groups' tables are of one length; before the first block there are no groups.
+  [[nodiscard]] const GroupBlocks& blocks() const { return blocks_; }
+  /// Their length.
+  [[nodiscard]] std::int64_t num_blocks() const {
+    return blocks_.empty() ? 0 : static_cast<std::int64_t>(blocks_[0].size());
+  }
   [[nodiscard]] const std::string& salt() const { return salt_; }
   /// How many leading blocks have been offered to the prefix index (or came from it).
   [[nodiscard]] std::int64_t num_committed() const { return num_committed_; }
@@ -26,7 +33,9 @@ class BlockTable {
   friend class KvCacheManager;
 
   std::string salt_;
-  std::vector<BlockId> blocks_;
+  GroupBlocks blocks_;
+  // Of each group: blocks before this one are kNoBlock.
+  std::vector<std::int64_t> first_kept_;
   // hashes_[i] names the tokens of block i. They outlive the blocks: a sequence that is preempted
   // keeps its tokens, so it finds its old blocks without hashing them again.
   std::vector<BlockHash> hashes_;

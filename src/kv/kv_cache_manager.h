@@ -13,34 +13,34 @@
 #include "kv/block_hash.h"
 #include "kv/block_pool.h"
 #include "kv/block_table.h"
+#include "kv/cache_layout.h"
 #include "kv/prefix_index.h"
 
 namespace godwit {
 
 struct KvCacheOptions {
-  std::int64_t num_blocks = 0;   ///< >= 1
-  std::int64_t block_size = 16;  ///< Tokens of a block, >= 1.
+  CacheLayout layout;  ///< At least one slab.
   bool enable_prefix_caching = true;
   /// Names the model and the layout of its cache, see root_hash().
   std::string fingerprint;
 };
 
-/// Leading blocks of a prompt that are in the cache. They are not held: use it before the next
-/// change of the cache.
+/// Leading tokens of a prompt that are in the cache: of each group the blocks that are needed to go
+/// on after them. They are not held: use it before the next change of the cache.
 struct PrefixHit {
-  std::vector<BlockId> blocks;
-  std::int64_t num_tokens = 0;  ///< blocks.size() * block_size
+  GroupBlocks blocks;
+  std::int64_t num_tokens = 0;  ///< A multiple of block_size.
 };
 
 struct KvCacheStats {
-  std::int64_t num_blocks = 0;
-  std::int64_t num_free_blocks = 0;    ///< Cached ones that nobody holds included.
-  std::int64_t num_cached_blocks = 0;  ///< Blocks that a prompt can find.
+  std::int64_t num_units = 0;          ///< See CacheLayout; of one group, a unit is a block.
+  std::int64_t num_free_units = 0;     ///< Cached ones that nobody holds included.
+  std::int64_t num_cached_blocks = 0;  ///< Blocks that a prompt can find, of all groups.
   std::int64_t evictions = 0;          ///< Cached blocks taken for new tokens so far.
 
-  /// Share of the blocks that are held, 0 to 1.
+  /// Share of the memory that is held, 0 to 1.
   [[nodiscard]] double usage() const {
-    return 1.0 - static_cast<double>(num_free_blocks) / static_cast<double>(num_blocks);
+    return 1.0 - static_cast<double>(num_free_units) / static_cast<double>(num_units);
   }
 };
 
@@ -52,22 +52,25 @@ class KvCacheManager {
  public:
   explicit KvCacheManager(const KvCacheOptions& options);
 
-  [[nodiscard]] std::int64_t block_size() const { return options_.block_size; }
+  [[nodiscard]] std::int64_t block_size() const { return layout().block_size; }
+  [[nodiscard]] const CacheLayout& layout() const { return pool_.layout(); }
 
-  /// Finds the longest cached prefix of `tokens`, at most tokens.size() - 1 of them: the last one
-  /// is always computed, since the next token is drawn from it. `table` must hold no blocks.
+  /// Finds the longest prefix of `tokens` after which every group can go on, at most
+  /// tokens.size() - 1 of them: the last one is always computed, since the next token is drawn from
+  /// it. `table` must hold no blocks.
   PrefixHit find_prefix(BlockTable& table, std::span<const TokenId> tokens);
 
-  /// Makes `table` hold blocks for positions [0, num_tokens): the blocks of `hit` (for a table
+  /// Makes `table` hold blocks for positions up to `num_tokens`: the blocks of `hit` (for a table
   /// without blocks), then new ones. Returns the blocks added, hits first; or nothing, with no
-  /// state changed, when there are not enough or fewer than `spare_blocks` would stay free.
-  std::optional<std::vector<BlockId>> allocate_slots(BlockTable& table, const PrefixHit& hit,
-                                                     std::int64_t num_tokens,
-                                                     std::int64_t spare_blocks = 0);
+  /// state changed, when there are not enough or `spare` (of each group; empty means none) could
+  /// not be taken afterwards.
+  std::optional<GroupBlocks> allocate_slots(BlockTable& table, const PrefixHit& hit,
+                                            std::int64_t num_tokens, const BlockCounts& spare = {});
 
-  /// Offers the full blocks among positions [0, num_settled) to other sequences. Their steps have
-  /// completed, so what they store is certain; `tokens` are the sequence's, at least num_settled.
-  void commit(BlockTable& table, std::span<const TokenId> tokens, std::int64_t num_settled);
+  /// Takes in that the steps of positions [0, num_settled) have completed, so that what they
+  /// stored is certain: offers their full blocks to other sequences, then releases the blocks that
+  /// no later position reads. `tokens` are the sequence's, at least num_settled.
+  void settle(BlockTable& table, std::span<const TokenId> tokens, std::int64_t num_settled);
 
   /// Releases the table's blocks, last first, so that the end of a prefix is evicted before its
   /// start.
@@ -75,19 +78,23 @@ class KvCacheManager {
 
   [[nodiscard]] KvCacheStats stats() const;
   [[nodiscard]] const BlockPool& pool() const { return pool_; }
-  [[nodiscard]] const PrefixIndex& index() const { return index_; }
+  [[nodiscard]] const PrefixIndex& index(std::size_t group) const { return indices_[group]; }
 
-  /// Aborts unless pool and index are sound and agree (kv.md I1 to I4). O(num_blocks).
+  /// Aborts unless pool and indices are sound and agree (kv.md I1 to I4). O(num_blocks).
   void check_invariants() const;
 
  private:
   void extend_hashes(BlockTable& table, std::span<const TokenId> tokens, std::int64_t num_blocks);
-  BlockId take_block();
+  [[nodiscard]] std::optional<BlockId> find_block(const BlockTable& table, std::size_t group,
+                                                  std::int64_t index) const;
+  std::int64_t common_prefix(BlockTable& table, std::span<const TokenId> tokens, std::int64_t most);
+  [[nodiscard]] std::int64_t usable_prefix(const BlockTable& table, std::int64_t count) const;
+  void commit(BlockTable& table, std::span<const TokenId> tokens, std::int64_t num_full);
 
-  KvCacheOptions options_;
+  bool enable_prefix_caching_;
   BlockHash root_;
   BlockPool pool_;
-  PrefixIndex index_;
+  std::vector<PrefixIndex> indices_;  // One a group.
   std::int64_t evictions_ = 0;
 };
 

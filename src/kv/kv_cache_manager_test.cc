@@ -9,8 +9,7 @@ namespace godwit {
 namespace {
 
 KvCacheManager make_cache(std::int64_t num_blocks, bool caching = true) {
-  return KvCacheManager({.num_blocks = num_blocks,
-                         .block_size = 4,
+  return KvCacheManager({.layout = CacheLayout::single(num_blocks, 4),
                          .enable_prefix_caching = caching,
                          .fingerprint = "model"});
 }
@@ -21,12 +20,16 @@ std::vector<TokenId> count_up(std::int64_t length, TokenId first = 0) {
   return tokens;
 }
 
+std::size_t added_blocks(KvCacheManager& cache, BlockTable& table, std::int64_t num_tokens) {
+  return cache.allocate_slots(table, {}, num_tokens)->at(0).size();
+}
+
 /// A sequence that computed all its tokens and ended.
 void run_through(KvCacheManager& cache, const std::vector<TokenId>& tokens, std::string salt = {}) {
   BlockTable table(std::move(salt));
   const auto length = static_cast<std::int64_t>(tokens.size());
   ASSERT_TRUE(cache.allocate_slots(table, cache.find_prefix(table, tokens), length));
-  cache.commit(table, tokens, length);
+  cache.settle(table, tokens, length);
   cache.free(table);
   cache.check_invariants();
 }
@@ -34,27 +37,27 @@ void run_through(KvCacheManager& cache, const std::vector<TokenId>& tokens, std:
 TEST(KvCacheManager, GivesBlocksAsTheSequenceGrows) {
   KvCacheManager cache = make_cache(3);
   BlockTable table;
-  EXPECT_EQ(cache.allocate_slots(table, {}, 4)->size(), 1U);
-  EXPECT_EQ(cache.allocate_slots(table, {}, 4)->size(), 0U);
-  EXPECT_EQ(cache.allocate_slots(table, {}, 9)->size(), 2U);
-  EXPECT_EQ(table.blocks().size(), 3U);
-  EXPECT_EQ(cache.stats().num_free_blocks, 0);
+  EXPECT_EQ(added_blocks(cache, table, 4), 1U);
+  EXPECT_EQ(added_blocks(cache, table, 4), 0U);
+  EXPECT_EQ(added_blocks(cache, table, 9), 2U);
+  EXPECT_EQ(table.num_blocks(), 3);
+  EXPECT_EQ(cache.stats().num_free_units, 0);
   EXPECT_DOUBLE_EQ(cache.stats().usage(), 1.0);
   // The blocks it has are still enough for this.
-  EXPECT_EQ(cache.allocate_slots(table, {}, 12)->size(), 0U);
+  EXPECT_EQ(added_blocks(cache, table, 12), 0U);
   EXPECT_EQ(cache.allocate_slots(table, {}, 13), std::nullopt);
-  EXPECT_EQ(table.blocks().size(), 3U);
+  EXPECT_EQ(table.num_blocks(), 3);
   cache.free(table);
-  EXPECT_EQ(cache.stats().num_free_blocks, 3);
+  EXPECT_EQ(cache.stats().num_free_units, 3);
   cache.check_invariants();
 }
 
 TEST(KvCacheManager, KeepsSpareBlocksFree) {
   KvCacheManager cache = make_cache(3);
   BlockTable table;
-  EXPECT_EQ(cache.allocate_slots(table, {}, 5, 2), std::nullopt);
-  EXPECT_TRUE(table.blocks().empty());
-  EXPECT_TRUE(cache.allocate_slots(table, {}, 5, 1));
+  EXPECT_EQ(cache.allocate_slots(table, {}, 5, {2}), std::nullopt);
+  EXPECT_EQ(table.num_blocks(), 0);
+  EXPECT_TRUE(cache.allocate_slots(table, {}, 5, {1}));
   cache.free(table);
 }
 
@@ -80,12 +83,12 @@ TEST(KvCacheManager, SharesABlockAmongItsHolders) {
   BlockTable second;
   ASSERT_TRUE(cache.allocate_slots(first, cache.find_prefix(first, tokens), 5));
   ASSERT_TRUE(cache.allocate_slots(second, cache.find_prefix(second, tokens), 5));
-  EXPECT_EQ(first.blocks()[0], second.blocks()[0]);
-  EXPECT_NE(first.blocks()[1], second.blocks()[1]);
+  EXPECT_EQ(first.blocks()[0][0], second.blocks()[0][0]);
+  EXPECT_NE(first.blocks()[0][1], second.blocks()[0][1]);
   cache.free(first);
-  EXPECT_FALSE(cache.pool().is_free(second.blocks()[0]));
+  EXPECT_FALSE(cache.pool().is_free({0, second.blocks()[0][0]}));
   cache.free(second);
-  EXPECT_EQ(cache.stats().num_free_blocks, 4);
+  EXPECT_EQ(cache.stats().num_free_units, 4);
   cache.check_invariants();
 }
 
@@ -96,8 +99,8 @@ TEST(KvCacheManager, KeepsDuplicatesOfWhatWasComputedTwice) {
   BlockTable second;
   ASSERT_TRUE(cache.allocate_slots(first, {}, 4));
   ASSERT_TRUE(cache.allocate_slots(second, {}, 4));
-  cache.commit(first, tokens, 4);
-  cache.commit(second, tokens, 4);
+  cache.settle(first, tokens, 4);
+  cache.settle(second, tokens, 4);
   EXPECT_EQ(cache.stats().num_cached_blocks, 2);
   cache.check_invariants();
   cache.free(first);
@@ -128,8 +131,8 @@ TEST(KvCacheManager, HoldsAllHitsBeforeItTakesNewBlocks) {
   const auto added = cache.allocate_slots(table, hit, 16);
   ASSERT_TRUE(added);
   EXPECT_EQ(*added, table.blocks());
-  EXPECT_EQ(std::vector(added->begin(), added->begin() + 2), hit.blocks);
-  EXPECT_EQ(cache.stats().num_free_blocks, 0);
+  EXPECT_EQ(std::vector((*added)[0].begin(), (*added)[0].begin() + 2), hit.blocks[0]);
+  EXPECT_EQ(cache.stats().num_free_units, 0);
   EXPECT_EQ(cache.stats().evictions, 0);
   cache.check_invariants();
   cache.free(table);
@@ -143,8 +146,8 @@ TEST(KvCacheManager, ChangesNothingWhenHitsAndNewBlocksDoNotFit) {
   ASSERT_EQ(hit.num_tokens, 8);
   // Two hits that nobody holds and two new blocks are four.
   EXPECT_EQ(cache.allocate_slots(table, hit, 16), std::nullopt);
-  EXPECT_TRUE(table.blocks().empty());
-  EXPECT_EQ(cache.stats().num_free_blocks, 3);
+  EXPECT_EQ(table.num_blocks(), 0);
+  EXPECT_EQ(cache.stats().num_free_units, 3);
   EXPECT_EQ(cache.stats().num_cached_blocks, 2);
   cache.check_invariants();
 }
@@ -157,10 +160,10 @@ TEST(KvCacheManager, OffersSettledBlocksOnly) {
   ASSERT_TRUE(cache.allocate_slots(table, {}, 9));
   BlockTable other;
   EXPECT_EQ(cache.find_prefix(other, tokens).num_tokens, 0);
-  cache.commit(table, tokens, 7);
+  cache.settle(table, tokens, 7);
   EXPECT_EQ(table.num_committed(), 1);
   EXPECT_EQ(cache.find_prefix(other, tokens).num_tokens, 4);
-  cache.commit(table, tokens, 8);
+  cache.settle(table, tokens, 8);
   EXPECT_EQ(cache.find_prefix(other, tokens).num_tokens, 8);
   cache.free(table);
   EXPECT_EQ(cache.find_prefix(other, tokens).num_tokens, 8);

@@ -1,28 +1,84 @@
 #pragma once
-// What one group of layers stores for each token: a plain value from which pages are sized. A model
-// describes its cache needs with it; nothing here allocates.
+// What the layers of a model store for each token: plain values from which pages are sized. A model
+// describes its cache needs with them; nothing here allocates.
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace godwit {
 
-/// Full attention: every layer keeps keys and values of every token, in pages of block_size tokens.
-struct KvCacheSpec {
-  std::int64_t num_layers = 0;
+/// Which earlier positions a layer reads when it computes a position.
+struct Retention {
+  enum class Kind : std::uint8_t {
+    kAll,     ///< All of them.
+    kWindow,  ///< The last `size`, the position itself included.
+    kChunk,   ///< Those since the last multiple of `size`.
+  };
+  Kind kind = Kind::kAll;
+  std::int64_t size = 0;  ///< >= 1, unless kAll.
+
+  static constexpr Retention all() { return {}; }
+  /// `size` 0 means all, as configs say it.
+  static constexpr Retention window(std::int64_t size) {
+    return size == 0 ? all() : Retention{Kind::kWindow, size};
+  }
+  static constexpr Retention chunk(std::int64_t size) { return {Kind::kChunk, size}; }
+
+  /// The first position that is read when `position` is computed. Never falls as `position` rises.
+  [[nodiscard]] constexpr std::int64_t first_needed(std::int64_t position) const {
+    switch (kind) {
+      case Kind::kWindow:
+        return position < size ? 0 : position - size + 1;
+      case Kind::kChunk:
+        return position / size * size;
+      default:
+        return 0;
+    }
+  }
+
+  friend bool operator==(const Retention&, const Retention&) = default;
+};
+
+/// What one layer stores for each token.
+struct LayerCacheSpec {
+  std::int64_t layer = 0;  ///< Its place in Context::caches.
   std::int64_t num_kv_heads = 0;
-  std::int64_t head_dim = 0;
+  std::int64_t key_dim = 0;
+  std::int64_t value_dim = 0;  ///< 0: values are a part of the keys, as in a latent of MLA.
+  std::int64_t index_dim = 0;  ///< Width of the key of sparse attention's indexer; 0 = none.
+  Retention retention = {};
+
+  /// Numbers that one token takes.
+  [[nodiscard]] std::int64_t width() const {
+    return num_kv_heads * (key_dim + value_dim) + index_dim;
+  }
+
+  friend bool operator==(const LayerCacheSpec&, const LayerCacheSpec&) = default;
+};
+
+/// Layers that keep the same positions: they share block tables, and a block id stands for a page
+/// of each of them.
+struct CacheGroup {
+  Retention retention;
+  std::vector<LayerCacheSpec> layers;
+
+  [[nodiscard]] std::int64_t width() const;
+
+  friend bool operator==(const CacheGroup&, const CacheGroup&) = default;
+};
+
+/// Puts layers of one retention into one group. Groups come in the order of their first layers.
+std::vector<CacheGroup> group_layers(std::span<const LayerCacheSpec> layers);
+
+struct KvCacheSpec {
+  std::vector<CacheGroup> groups;
   std::size_t element_size = 0;  ///< Bytes of one stored number.
   std::int64_t block_size = 16;  ///< Tokens of a page.
 
-  /// Bytes of the keys, or of the values, of one page of one layer.
-  [[nodiscard]] std::size_t page_bytes() const {
-    return static_cast<std::size_t>(num_kv_heads * block_size * head_dim) * element_size;
-  }
-  /// Bytes that one block id stands for: keys and values of all layers.
-  [[nodiscard]] std::size_t block_bytes() const {
-    return 2 * static_cast<std::size_t>(num_layers) * page_bytes();
-  }
+  /// Bytes that a block of `group` takes, in whole 64 bytes.
+  [[nodiscard]] std::size_t block_bytes(const CacheGroup& group) const;
 
   friend bool operator==(const KvCacheSpec&, const KvCacheSpec&) = default;
 };

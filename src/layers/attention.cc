@@ -87,8 +87,8 @@ Result<Tensor> Attention::attend(const Context& context, const Rotary& rotary,
   TRY(temperature.forward(context, q));
 
   // Here a token becomes an entry of the cache.
-  const AttentionMetadata& where = context.attention;
-  const LayerCache& cache = context.caches[static_cast<std::size_t>(config.layer)];
+  const LayerCache& cache = context.cache(config.layer);
+  const CacheTables& where = context.tables(cache);
   TRY(ops::kv_write(
       context.stream,
       {.k = k, .v = v, .slots = where.slots, .k_cache = cache.k, .v_cache = cache.v}));
@@ -98,8 +98,8 @@ Result<Tensor> Attention::attend(const Context& context, const Rotary& rotary,
                                       .k_cache = cache.k,
                                       .v_cache = cache.v,
                                       .block_tables = where.block_tables,
-                                      .query_start = where.query_start,
-                                      .context_lens = where.context_lens,
+                                      .query_start = context.attention.query_start,
+                                      .context_lens = context.attention.context_lens,
                                       .alibi_slopes = alibi_slopes,
                                       .sinks = sinks,
                                       .out = found.split_last(config.head_dim),

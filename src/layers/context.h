@@ -1,7 +1,10 @@
 #pragma once
 // What one forward pass may use.
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "device/stream.h"
 #include "kernels/params/dense.h"
@@ -9,27 +12,43 @@
 
 namespace godwit {
 
-/// One layer's pages of keys and values: [num_blocks, num_kv_heads, block_size, head_dim].
+/// One layer's pages. The first axis counts units of the cache's memory (see kv/cache_layout.h), so
+/// pages overlap as views and only every so many of them are used.
 struct LayerCache {
-  Tensor k;
-  Tensor v;
+  Tensor k;               ///< [places, num_kv_heads, block_size, key_dim]
+  Tensor v;               ///< [places, num_kv_heads, block_size, value_dim], or empty
+  Tensor index;           ///< [places, 1, block_size, index_dim], or empty
+  std::size_t group = 0;  ///< Which tables name its pages.
+};
+
+/// Where this step's tokens stand in the pages of one group of layers. The tensors are those of
+/// KvWriteParams and AttentionParams.
+struct CacheTables {
+  Tensor slots;         ///< [tokens] i64
+  Tensor block_tables;  ///< [sequences, max_blocks] i32; negative where no page is kept
 };
 
 /// Where this step's tokens stand in their sequences and in the cache. The tensors are those of
-/// KvWriteParams, RopeParams and AttentionParams.
+/// RopeParams and AttentionParams.
 struct AttentionMetadata {
-  Tensor positions;     ///< [tokens] i32
-  Tensor slots;         ///< [tokens] i64
-  Tensor block_tables;  ///< [sequences, max_blocks] i32
-  Tensor query_start;   ///< [sequences + 1] i32
-  Tensor context_lens;  ///< [sequences] i32
+  Tensor positions;                 ///< [tokens] i32
+  Tensor query_start;               ///< [sequences + 1] i32
+  Tensor context_lens;              ///< [sequences] i32
+  std::vector<CacheTables> groups;  ///< One a group of layers.
 };
 
 struct Context {
   Stream& stream;
   Precision precision = Precision::kExact;
   AttentionMetadata attention;
-  std::span<const LayerCache> caches;  ///< One a layer.
+  std::span<const LayerCache> caches;  ///< One a layer; empty ones for layers that store nothing.
+
+  [[nodiscard]] const LayerCache& cache(std::int64_t layer) const {
+    return caches[static_cast<std::size_t>(layer)];
+  }
+  [[nodiscard]] const CacheTables& tables(const LayerCache& cache) const {
+    return attention.groups[cache.group];
+  }
 };
 
 }  // namespace godwit

@@ -18,7 +18,7 @@ Result<std::unique_ptr<Model>> create_bloom(const Json& json, const std::string&
   config.norm.epsilon = static_cast<float>(TRY(reader.positive("layer_norm_epsilon")));
   config.activation = Activation::kGeluTanh;  // Fixed in BLOOM's code.
   config.alibi = true;
-  config.qkv_layout = QkvLayout::kGrouped;
+  config.qkv_layout = TRY(read_qkv_layout(reader, QkvLayout::kGrouped));
   config.tied_embeddings = TRY(reader.boolean("tie_word_embeddings", true));
   if (TRY(reader.boolean("apply_residual_connection_post_layernorm", false))) {
     return unimplemented(config_name + ": apply_residual_connection_post_layernorm is true");

@@ -51,17 +51,25 @@ Result<Rotary> temperature_table(WeightsReader& reader, const QueryTemperature& 
 }  // namespace
 
 Decoder::Decoder(DecoderConfig config) : config_(std::move(config)) {
-  geometry_ = {.vocab_size = config_.vocab_size,
+  geometry_ = {.num_layers = config_.num_layers,
+               .vocab_size = config_.vocab_size,
                .hidden_size = config_.hidden_size,
                .num_heads = config_.num_heads,
                .intermediate_size = config_.intermediate_size,
                .max_positions = config_.max_positions};
 }
 
-KvCacheSpec Decoder::kv_cache_spec() const {
-  return {.num_layers = config_.num_layers,
-          .num_kv_heads = config_.num_kv_heads,
-          .head_dim = config_.head_dim};
+std::vector<LayerCacheSpec> Decoder::cache_specs() const {
+  std::vector<LayerCacheSpec> specs;
+  for (std::int64_t layer = 0; layer < config_.num_layers; ++layer) {
+    specs.push_back(
+        {.layer = layer,
+         .num_kv_heads = config_.num_kv_heads,
+         .key_dim = config_.head_dim,
+         .value_dim = config_.head_dim,
+         .retention = Retention::window(config_.layers[static_cast<std::size_t>(layer)].window)});
+  }
+  return specs;
 }
 
 Status Decoder::load_ropes(WeightsReader& reader, std::int64_t max_positions) {

@@ -132,7 +132,7 @@ class Decoder final : public Model {
   explicit Decoder(DecoderConfig config);
 
   [[nodiscard]] const ModelGeometry& geometry() const override { return geometry_; }
-  [[nodiscard]] KvCacheSpec kv_cache_spec() const override;
+  [[nodiscard]] std::vector<LayerCacheSpec> cache_specs() const override;
   Status load(WeightsReader& reader, std::int64_t max_positions) override;
   Status forward(const Context& context, const Tensor& ids, Tensor& hidden) const override;
   Status logits(const Context& context, Tensor& hidden, Tensor& out) const override;

@@ -41,7 +41,8 @@ Result<std::unique_ptr<Model>> create_falcon(const Json& json, const std::string
   } else if (multi_query) {
     config.num_kv_heads = 1;
   }
-  config.qkv_layout = newer || !multi_query ? QkvLayout::kGrouped : QkvLayout::kStacked;
+  config.qkv_layout = TRY(
+      read_qkv_layout(reader, newer || !multi_query ? QkvLayout::kGrouped : QkvLayout::kStacked));
   config.names = {.base = "transformer.",
                   .embedding = "word_embeddings",
                   .layers = "h.",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <vector>
 
 #include "models/config_reader.h"
@@ -147,6 +148,87 @@ Status complete_smollm3(const GgufFields&, Json& config) {
   return {};
 }
 
+struct Renamed {
+  const char* from;
+  const char* to;
+};
+
+/// Repeats fields under the names that a model's own config has.
+void repeat(Json& config, std::initializer_list<Renamed> names) {
+  for (const Renamed& name : names) {
+    const Json value = *config.find(name.from);
+    config.set(name.to, value);
+  }
+}
+
+Status complete_gpt2(const GgufFields&, Json& config) {
+  config.set("linears_are_turned", false);
+  repeat(config, {{"hidden_size", "n_embd"},
+                  {"num_hidden_layers", "n_layer"},
+                  {"num_attention_heads", "n_head"},
+                  {"max_position_embeddings", "n_positions"},
+                  {"intermediate_size", "n_inner"},
+                  {"layer_norm_eps", "layer_norm_epsilon"},
+                  {"hidden_act", "activation_function"}});
+  return {};
+}
+
+Status complete_gpt_neox(const GgufFields& fields, Json& config) {
+  config.set("qkv_is_stacked", true);
+  config.set("use_parallel_residual",
+             TRY(fields.file().get_bool(fields.key("use_parallel_residual"))));
+  return {};
+}
+
+Status complete_bloom(const GgufFields&, Json& config) {
+  config.set("qkv_is_stacked", true);
+  repeat(config,
+         {{"max_position_embeddings", "seq_length"}, {"layer_norm_eps", "layer_norm_epsilon"}});
+  return {};
+}
+
+/// All forms of Falcon that files can hold are the new one, with as many norms as there are and the
+/// old one's single head of keys.
+Status complete_falcon(const GgufFields& fields, Json& config) {
+  config.set("qkv_is_stacked", true);
+  config.set("new_decoder_architecture", true);
+  config.set("num_ln_in_parallel_attn",
+             fields.file().find("blk.0.attn_norm_2.weight") != nullptr ? 2 : 1);
+  repeat(config, {{"num_key_value_heads", "num_kv_heads"},
+                  {"intermediate_size", "ffn_hidden_size"},
+                  {"attention_bias", "bias"},
+                  {"layer_norm_eps", "layer_norm_epsilon"}});
+  return {};
+}
+
+Status complete_mpt(const GgufFields& fields, Json& config) {
+  constexpr const char* kClamp = "attention.clamp_kqv";
+  if (TRY(fields.number(kClamp, 0.0)) != 0.0) {
+    return fields.lacks(kClamp, "clamped queries and keys");
+  }
+  constexpr const char* kBias = "attention.max_alibi_bias";
+  if (TRY(fields.number(kBias, 0.0)) != 8.0) {
+    return fields.lacks(kBias, "MPT with another greatest bias than ALiBi's 8");
+  }
+  Json attention;
+  attention.set("alibi", true);
+  attention.set("alibi_bias_max", 8);
+  config.set("attn_config", std::move(attention));
+  config.set("no_bias", fields.file().find("blk.0.attn_qkv.bias") == nullptr);
+  repeat(config, {{"hidden_size", "d_model"},
+                  {"num_hidden_layers", "n_layers"},
+                  {"num_attention_heads", "n_heads"},
+                  {"max_position_embeddings", "max_seq_len"},
+                  {"layer_norm_eps", "layer_norm_epsilon"}});
+  return {};
+}
+
+Status complete_nemotron(const GgufFields&, Json& config) {
+  config.set("norm_scales_are_whole", true);
+  repeat(config, {{"layer_norm_eps", "norm_eps"}});
+  return {};
+}
+
 }  // namespace
 
 Status GgufFields::lacks(std::string_view name, std::string_view what) const {
@@ -192,6 +274,32 @@ std::span<const GgufArchitecture> gguf_architectures() {
        .model = "SmolLM3ForCausalLM",
        .rope_interleave = true,
        .complete = &complete_smollm3},
+      {.name = "gpt2",
+       .model = "GPT2LMHeadModel",
+       .layer_norm = true,
+       .activation = "gelu_new",
+       .complete = &complete_gpt2},
+      {.name = "gptneox",
+       .model = "GPTNeoXForCausalLM",
+       .partial_rotation = true,
+       .layer_norm = true,
+       .activation = "gelu",
+       .complete = &complete_gpt_neox},
+      {.name = "bloom",
+       .model = "BloomForCausalLM",
+       .layer_norm = true,
+       .complete = &complete_bloom},
+      {.name = "falcon",
+       .model = "FalconForCausalLM",
+       .layer_norm = true,
+       .complete = &complete_falcon},
+      {.name = "mpt", .model = "MptForCausalLM", .layer_norm = true, .complete = &complete_mpt},
+      {.name = "nemotron",
+       .model = "NemotronForCausalLM",
+       .partial_rotation = true,
+       .layer_norm = true,
+       .activation = "relu2",
+       .complete = &complete_nemotron},
   });
   return kTable;
 }

@@ -32,17 +32,19 @@ struct KeyPair {
 };
 
 Status copy_integers(const GgufFields& fields, Json& config) {
-  constexpr std::array<KeyPair, 6> kRequired = {{
+  constexpr std::array<KeyPair, 5> kRequired = {{
       {"block_count", "num_hidden_layers"},
       {"context_length", "max_position_embeddings"},
       {"embedding_length", "hidden_size"},
       {"feed_forward_length", "intermediate_size"},
       {"attention.head_count", "num_attention_heads"},
-      {"attention.head_count_kv", "num_key_value_heads"},
   }};
   for (const KeyPair& pair : kRequired) {
     config.set(pair.config, TRY(fields.integer(pair.gguf)));
   }
+  constexpr const char* kKvHeads = "attention.head_count_kv";
+  config.set("num_key_value_heads",
+             TRY(fields.integer(fields.contains(kKvHeads) ? kKvHeads : "attention.head_count")));
   if (fields.contains("attention.key_length")) {
     config.set("head_dim", TRY(fields.integer("attention.key_length")));
   }
@@ -58,6 +60,9 @@ Status copy_head_sizes(const GgufFields& fields, bool partial_rotation, Json& co
   std::int64_t head_dim = given != nullptr ? given->to_int64().value_or(0) : 0;
   if (head_dim <= 0 && heads > 0) {
     head_dim = hidden / heads;
+  }
+  if (partial_rotation) {
+    config.set("rotary_dim", head_dim);  // Unless the file says less.
   }
   for (const char* key : {"attention.value_length", "rope.dimension_count"}) {
     if (!fields.contains(key)) {
@@ -200,8 +205,9 @@ Result<Json> config_from_gguf(const GgufFile& file) {
   TRY(copy_rope(fields, architecture, config));
   config.set("hidden_act", architecture.activation);
   config.set("tie_word_embeddings", file.find("output.weight") == nullptr);
-  config.set("attention_bias", file.find("blk.0.attn_q.bias") != nullptr);
-  config.set("mlp_bias", file.find("blk.0.ffn_gate.bias") != nullptr);
+  config.set("attention_bias", file.find("blk.0.attn_q.bias") != nullptr ||
+                                   file.find("blk.0.attn_qkv.bias") != nullptr);
+  config.set("mlp_bias", file.find("blk.0.ffn_up.bias") != nullptr);
   if (architecture.complete != nullptr) {
     TRY(architecture.complete(fields, config));
   }

@@ -3,6 +3,7 @@
 #include "models/gguf_config.h"
 
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -88,7 +89,7 @@ TEST(GgufConfigTest, HeadsOfUnequalSizesAreRefusedByName) {
 }
 
 TEST(GgufConfigTest, WhereAPartOfAHeadMayBeRotatedItIsCounted) {
-  for (const char* architecture : {"phi3", "glm4"}) {
+  for (const char* architecture : {"phi3", "glm4", "nemotron"}) {
     const Result<Json> config = config_of(architecture, {{"rope.dimension_count", 6.0}});
     ASSERT_TRUE(config.ok()) << architecture;
     EXPECT_EQ(config->find("rotary_dim")->to_int64(), 6);
@@ -197,6 +198,33 @@ TEST(GgufConfigTest, TheLargestGemmasScaleTheirScoresByAnotherRule) {
   EXPECT_EQ(divisor("gemma2", 46), 8);  // 32 channels over 4 heads
   EXPECT_EQ(divisor("gemma3", 46), 16);
   EXPECT_EQ(divisor("gemma3", 62), 8);
+}
+
+TEST(GgufConfigTest, Gpt2sHeirsRepeatWhatTheirModelsAskFor) {
+  const Entry parallel = {"use_parallel_residual", false};
+  const Entry alibi = {"attention.max_alibi_bias", 8.0};
+  for (const auto& [architecture, entries] :
+       std::vector<std::pair<const char*, std::vector<Entry>>>{{"gpt2", {}},
+                                                               {"gptneox", {parallel}},
+                                                               {"bloom", {}},
+                                                               {"falcon", {}},
+                                                               {"mpt", {alibi}},
+                                                               {"nemotron", {}}}) {
+    const Result<Json> config = config_of(architecture, entries);
+    ASSERT_TRUE(config.ok()) << config.status().message();
+    const auto model = create_model(*config, "file.gguf");
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    EXPECT_EQ((*model)->geometry().max_positions, 64) << architecture;
+    EXPECT_EQ((*model)->kv_cache_spec().num_kv_heads, 4) << architecture;
+  }
+  expect_error_about(config_of("gptneox", {}), parallel.key);
+}
+
+TEST(GgufConfigTest, OtherFormsOfMptAreRefusedByName) {
+  const Entry alibi = {"attention.max_alibi_bias", 8.0};
+  expect_error_about(config_of("mpt", {}), alibi.key);
+  expect_error_about(config_of("mpt", {{"attention.max_alibi_bias", 4.0}}), alibi.key);
+  expect_error_about(config_of("mpt", {alibi, {"attention.clamp_kqv", 6.0}}), "clamp_kqv");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ Result<std::unique_ptr<Model>> create_gpt2(const Json& json, const std::string& 
       TRY(reader.optional_integer("n_inner")).value_or(4 * config.hidden_size);
   config.norm.epsilon = static_cast<float>(TRY(reader.positive("layer_norm_epsilon")));
   config.activation = TRY(read_activation(reader, "activation_function"));
-  config.transposed = true;
+  config.transposed = TRY(reader.boolean("linears_are_turned", true));
   config.tied_embeddings = TRY(reader.boolean("tie_word_embeddings", true));
   if (!TRY(reader.boolean("scale_attn_weights", true))) {
     return unimplemented(config_name + ": scale_attn_weights is false");

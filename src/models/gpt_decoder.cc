@@ -43,17 +43,23 @@ std::vector<float> alibi_slopes(std::int64_t num_heads) {
 }
 
 GptDecoder::GptDecoder(GptDecoderConfig config) : config_(std::move(config)) {
-  geometry_ = {.vocab_size = config_.vocab_size,
+  geometry_ = {.num_layers = config_.num_layers,
+               .vocab_size = config_.vocab_size,
                .hidden_size = config_.hidden_size,
                .num_heads = config_.num_heads,
                .intermediate_size = config_.intermediate_size,
                .max_positions = config_.max_positions};
 }
 
-KvCacheSpec GptDecoder::kv_cache_spec() const {
-  return {.num_layers = config_.num_layers,
-          .num_kv_heads = config_.num_kv_heads,
-          .head_dim = config_.head_dim};
+std::vector<LayerCacheSpec> GptDecoder::cache_specs() const {
+  std::vector<LayerCacheSpec> specs;
+  for (std::int64_t layer = 0; layer < config_.num_layers; ++layer) {
+    specs.push_back({.layer = layer,
+                     .num_kv_heads = config_.num_kv_heads,
+                     .key_dim = config_.head_dim,
+                     .value_dim = config_.head_dim});
+  }
+  return specs;
 }
 
 Result<Linear> GptDecoder::load_linear(WeightsReader& reader, const std::string& name,

@@ -76,8 +76,13 @@ Status check_gpt_config(const ConfigReader& reader, GptDecoderConfig& config);
 /// The field under the first of two names that is there: published files of one family differ.
 const char* either(const ConfigReader& reader, const char* key, const char* other);
 
+/// kStacked where the config was made from a GGUF file, whose converter leaves no other fused
+/// layout; else `usual`.
+Result<QkvLayout> read_qkv_layout(const ConfigReader& reader, QkvLayout usual);
+
 /// Reads a rope without scaling: from `rope_parameters`, or from fields called `theta` and, for
-/// models that rotate a part of each head, `fraction` (else null).
+/// models that rotate a part of each head, `fraction` (else null) or, as GGUF files say it,
+/// rotary_dim.
 Result<RopeConfig> read_gpt_rope(const ConfigReader& reader, std::int64_t head_dim,
                                  const char* theta, const char* fraction);
 
@@ -99,7 +104,7 @@ class GptDecoder final : public Model {
   explicit GptDecoder(GptDecoderConfig config);
 
   [[nodiscard]] const ModelGeometry& geometry() const override { return geometry_; }
-  [[nodiscard]] KvCacheSpec kv_cache_spec() const override;
+  [[nodiscard]] std::vector<LayerCacheSpec> cache_specs() const override;
   Status load(WeightsReader& reader, std::int64_t max_positions) override;
   Status forward(const Context& context, const Tensor& ids, Tensor& hidden) const override;
   Status logits(const Context& context, Tensor& hidden, Tensor& out) const override;

@@ -32,6 +32,10 @@ Status check_gpt_config(const ConfigReader& reader, GptDecoderConfig& config) {
   return {};
 }
 
+Result<QkvLayout> read_qkv_layout(const ConfigReader& reader, QkvLayout usual) {
+  return TRY(reader.boolean("qkv_is_stacked", false)) ? QkvLayout::kStacked : usual;
+}
+
 Result<RopeConfig> read_gpt_rope(const ConfigReader& reader, std::int64_t head_dim,
                                  const char* theta, const char* fraction) {
   const Json* object = reader.find("rope_parameters");
@@ -51,6 +55,11 @@ Result<RopeConfig> read_gpt_rope(const ConfigReader& reader, std::int64_t head_d
   }
   RopeConfig rope;
   rope.theta = TRY(object != nullptr ? inner.positive("rope_theta") : reader.positive(theta));
+  if (const auto channels = TRY(reader.optional_integer("rotary_dim", 2, head_dim))) {
+    rope.rotary_dim = *channels;
+    return *channels % 2 == 0 ? Result<RopeConfig>(rope)
+                              : reader.unexpected("rotary_dim", "an even number of channels");
+  }
   double part = 1.0;
   if (fraction != nullptr) {
     part = TRY(object != nullptr && inner.find("partial_rotary_factor") != nullptr

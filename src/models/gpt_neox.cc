@@ -16,7 +16,7 @@ Result<std::unique_ptr<Model>> create_gpt_neox(const Json& json, const std::stri
   config.norm.epsilon = static_cast<float>(TRY(reader.positive("layer_norm_eps")));
   config.activation = TRY(read_activation(reader, "hidden_act"));
   config.parallel = TRY(reader.boolean("use_parallel_residual", true));
-  config.qkv_layout = QkvLayout::kGrouped;
+  config.qkv_layout = TRY(read_qkv_layout(reader, QkvLayout::kGrouped));
   const bool bias = TRY(reader.boolean("attention_bias", true));
   config.qkv_bias = bias;
   config.attention_out_bias = bias;
@@ -33,7 +33,8 @@ Result<std::unique_ptr<Model>> create_gpt_neox(const Json& json, const std::stri
                   .final_norm = "final_layer_norm",
                   .head = "embed_out"};
   TRY(check_gpt_config(reader, config));
-  config.rope = TRY(read_gpt_rope(reader, config.head_dim, "rotary_emb_base", "rotary_pct"));
+  config.rope = TRY(read_gpt_rope(reader, config.head_dim,
+                                  either(reader, "rotary_emb_base", "rope_theta"), "rotary_pct"));
   return std::unique_ptr<Model>(std::make_unique<GptDecoder>(std::move(config)));
 }
 

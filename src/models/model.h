@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json.h"
 #include "base/status.h"
@@ -16,6 +17,7 @@
 namespace godwit {
 
 struct ModelGeometry {
+  std::int64_t num_layers = 0;
   std::int64_t vocab_size = 0;
   std::int64_t hidden_size = 0;
   std::int64_t num_heads = 0;
@@ -29,8 +31,8 @@ class Model {
   virtual ~Model() = default;
 
   [[nodiscard]] virtual const ModelGeometry& geometry() const = 0;
-  /// What the layers store for each token; element and block sizes are the runner's to fill in.
-  [[nodiscard]] virtual KvCacheSpec kv_cache_spec() const = 0;
+  /// What each layer stores for each token; a layer that is not named stores nothing.
+  [[nodiscard]] virtual std::vector<LayerCacheSpec> cache_specs() const = 0;
 
   /// Reads every weight. `max_positions` bounds the tables made for positions.
   virtual Status load(WeightsReader& reader, std::int64_t max_positions) = 0;

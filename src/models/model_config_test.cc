@@ -22,7 +22,7 @@ std::string error_of(const Json& config) {
 TEST(ModelConfigTest, HeadDimComesFromOneRule) {
   Json config = config_of("qwen2");
   const auto head_dim = [&] {
-    return std::move(create_model(config, "config.json")).value()->kv_cache_spec().head_dim;
+    return std::move(create_model(config, "config.json")).value()->cache_specs()[0].key_dim;
   };
   EXPECT_EQ(head_dim(), 16);  // absent: hidden_size 64 / 4 heads
   config.set("head_dim", 0);

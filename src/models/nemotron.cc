@@ -17,7 +17,8 @@ Result<std::unique_ptr<Model>> create_nemotron(const Json& json, const std::stri
   config.max_positions = TRY(reader.integer("max_position_embeddings"));
   config.intermediate_size = TRY(reader.integer("intermediate_size"));
   config.norm.epsilon = static_cast<float>(TRY(reader.positive("norm_eps")));
-  config.norm.weight_offset = 1.0F;
+  const bool whole_scales = TRY(reader.boolean("norm_scales_are_whole", false));
+  config.norm.weight_offset = whole_scales ? 0.0F : 1.0F;
   config.activation = TRY(read_activation(reader, "hidden_act"));
   config.qkv_layout = QkvLayout::kSeparate;
   const bool bias = TRY(reader.boolean("attention_bias", false));

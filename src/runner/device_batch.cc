@@ -8,62 +8,76 @@
 namespace godwit {
 namespace {
 
-/// The host side of a DeviceBatch.
+/// The host side of a DeviceBatch but for its tables.
 struct HostBatch {
   std::vector<std::int32_t> buffer_rows;
   std::vector<std::int32_t> positions;
-  std::vector<std::int64_t> slots;
   std::vector<std::int32_t> query_start = {0};
   std::vector<std::int32_t> context_lens;
-  std::vector<std::int32_t> block_tables;
 };
 
 void append_tokens(HostBatch& host, const ScheduledSequence& scheduled,
-                   const RunnerSequence& sequence, std::int64_t block_size) {
+                   const RunnerSequence& sequence) {
   const std::int64_t end = scheduled.start + scheduled.count;
-  CHECK_LE(end, static_cast<std::int64_t>(sequence.blocks.size()) * block_size);
   for (std::int64_t position = scheduled.start; position < end; ++position) {
-    const auto block =
-        static_cast<std::int64_t>(sequence.blocks[static_cast<std::size_t>(position / block_size)]);
     host.buffer_rows.push_back(sequence.buffer_row);
     host.positions.push_back(static_cast<std::int32_t>(position));
-    host.slots.push_back(block * block_size + position % block_size);
   }
   host.query_start.push_back(static_cast<std::int32_t>(host.positions.size()));
   host.context_lens.push_back(static_cast<std::int32_t>(end));
 }
 
-void append_block_table(HostBatch& host, const RunnerSequence& sequence, std::int64_t max_blocks) {
-  for (const BlockId block : sequence.blocks) {
-    host.block_tables.push_back(static_cast<std::int32_t>(block));
+/// Where the positions of a step and what they read lie in the pages of one group.
+Result<CacheTables> make_tables(Stream& stream, const ScheduledBatch& batch,
+                                SequenceTable& sequences, const CacheLayout& layout,
+                                std::size_t group) {
+  std::size_t width = 1;
+  for (const ScheduledSequence& scheduled : batch.sequences) {
+    width = std::max(width, sequences.at(scheduled.id).blocks[group].size());
   }
-  host.block_tables.resize(host.block_tables.size() + static_cast<std::size_t>(max_blocks) -
-                           sequence.blocks.size());
+  std::vector<std::int64_t> slots;
+  std::vector<std::int32_t> tables;
+  for (const ScheduledSequence& scheduled : batch.sequences) {
+    const std::vector<BlockId>& blocks = sequences.at(scheduled.id).blocks[group];
+    const std::int64_t end = scheduled.start + scheduled.count;
+    CHECK_LE(end, static_cast<std::int64_t>(blocks.size()) * layout.block_size);
+    const std::size_t row = tables.size();
+    tables.resize(row + width, -1);
+    // What was released since is not this sequence's any more.
+    const std::int64_t oldest =
+        layout.groups[group].retention.first_needed(scheduled.start) / layout.block_size;
+    for (std::size_t i = static_cast<std::size_t>(oldest); i < blocks.size(); ++i) {
+      tables[row + i] = static_cast<std::int32_t>(layout.place(group, blocks[i]));
+    }
+    for (std::int64_t position = scheduled.start; position < end; ++position) {
+      const std::int64_t place =
+          tables[row + static_cast<std::size_t>(position / layout.block_size)];
+      CHECK_GE(place, 0);
+      slots.push_back(place * layout.block_size + position % layout.block_size);
+    }
+  }
+  const auto rows = static_cast<std::int64_t>(batch.sequences.size());
+  return CacheTables{
+      .slots = TRY(upload(stream, slots)),
+      .block_tables = TRY(upload(stream, tables, {rows, static_cast<std::int64_t>(width)}))};
 }
 
 }  // namespace
 
 Result<DeviceBatch> make_device_batch(Stream& stream, const ScheduledBatch& batch,
-                                      SequenceTable& sequences, std::int64_t block_size) {
-  std::int64_t max_blocks = 1;
-  for (const ScheduledSequence& scheduled : batch.sequences) {
-    const auto blocks = static_cast<std::int64_t>(sequences.at(scheduled.id).blocks.size());
-    max_blocks = std::max(max_blocks, blocks);
-  }
+                                      SequenceTable& sequences, const CacheLayout& layout) {
   HostBatch host;
   for (const ScheduledSequence& scheduled : batch.sequences) {
-    const RunnerSequence& sequence = sequences.at(scheduled.id);
-    append_tokens(host, scheduled, sequence, block_size);
-    append_block_table(host, sequence, max_blocks);
+    append_tokens(host, scheduled, sequences.at(scheduled.id));
   }
   DeviceBatch device;
   device.buffer_rows = TRY(upload(stream, host.buffer_rows));
   device.attention.positions = TRY(upload(stream, host.positions));
-  device.attention.slots = TRY(upload(stream, host.slots));
   device.attention.query_start = TRY(upload(stream, host.query_start));
   device.attention.context_lens = TRY(upload(stream, host.context_lens));
-  device.attention.block_tables = TRY(upload(
-      stream, host.block_tables, {static_cast<std::int64_t>(batch.sequences.size()), max_blocks}));
+  for (std::size_t group = 0; group < layout.groups.size(); ++group) {
+    device.attention.groups.push_back(TRY(make_tables(stream, batch, sequences, layout, group)));
+  }
   return device;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "device/stream.h"
+#include "kv/cache_layout.h"
 #include "layers/context.h"
 #include "runner/sequence_table.h"
 #include "sched/scheduled_batch.h"
@@ -19,6 +20,6 @@ struct DeviceBatch {
 /// Builds the tensors in the stream's workspace; they live as long as the caller's scope.
 /// CHECKs that every sequence's blocks cover its positions.
 Result<DeviceBatch> make_device_batch(Stream& stream, const ScheduledBatch& batch,
-                                      SequenceTable& sequences, std::int64_t block_size);
+                                      SequenceTable& sequences, const CacheLayout& layout);
 
 }  // namespace godwit

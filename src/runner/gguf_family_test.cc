@@ -1,16 +1,14 @@
 // GGUF files of Llama's relatives (tools/make_gguf_families.py) against Hugging Face's numbers for
 // the same weights, and against llama.cpp.
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "runner/testing/golden.h"
 #include "runner/testing/hugging_face.h"
+#include "runner/testing/llama_cpp.h"
 #include "runner/testing/model_harness.h"
 #include "support/fixtures.h"
 
@@ -18,10 +16,7 @@ namespace godwit {
 namespace {
 
 namespace fs = std::filesystem;
-using test::argmax;
-using test::logprob;
 using test::ModelHarness;
-using test::to_ids;
 
 struct FamilyCase {
   const char* file;
@@ -69,34 +64,7 @@ TEST_P(GgufFamilyLlamaCppTest, EqualsLlamaCpp) {
   const auto model = load();
   const Json golden = parse_json(test::read_text(fixture() / "golden.json"), "golden.json").value();
   const double tolerance = 2e-3 * golden.find("logit_std")->as_double();
-  const Json recorded =
-      parse_json(test::read_text(data_folder() / "llama_cpp.json"), "llama_cpp.json").value();
-  std::int64_t compared = 0;
-  double largest = 0.0;
-  for (const Json& answer :
-       recorded.find("files")->find(GetParam().file)->find("answers")->as_array()) {
-    std::vector<TokenId> ids = to_ids(*answer.find("ids"));
-    const std::size_t start = ids.size() - 1;
-    const std::vector<TokenId> chosen = to_ids(*answer.find("greedy_ids"));
-    const JsonArray& margins = answer.find("greedy_margins")->as_array();
-    ids.insert(ids.end(), chosen.begin(), chosen.end());
-    const auto rows = model->step({{.sequence = 0, .start = 0, .ids = ids}});
-    for (std::size_t step = 0; step < chosen.size(); ++step) {
-      if (margins[step].as_double() > 0.05) {
-        EXPECT_EQ(argmax(rows[start + step]), chosen[step]) << "step " << step;
-        ++compared;
-      }
-    }
-    const JsonArray& next = answer.find("next_logprobs")->as_array();
-    ASSERT_EQ(next.size() + 1, ids.size());
-    for (std::size_t i = 0; i < next.size(); ++i) {
-      const double error = logprob(rows[i], ids[i + 1]) - next[i].as_double();
-      ASSERT_NEAR(error, 0.0, tolerance) << "token " << i;
-      largest = std::max(largest, std::abs(error));
-    }
-  }
-  RecordProperty("logprob_error", std::to_string(largest));
-  EXPECT_GT(compared, 20);
+  test::expect_llama_cpp(*model, data_folder() / "llama_cpp.json", GetParam().file, tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,11 +1,12 @@
 #pragma once
-// The memory that holds every layer's pages of keys and values.
+// The memory that holds every layer's pages.
 
 #include <span>
 #include <vector>
 
 #include "base/status.h"
 #include "device/device.h"
+#include "kv/cache_layout.h"
 #include "kv/kv_cache_spec.h"
 #include "layers/context.h"
 
@@ -13,13 +14,14 @@ namespace godwit {
 
 class KvStorage {
  public:
-  /// Allocates num_blocks pages for each layer. Errors: kResourceExhausted.
-  static Result<KvStorage> create(Device& device, const KvCacheSpec& spec, DType dtype,
-                                  std::int64_t num_blocks);
+  /// Allocates the memory of `layout`. A block is the pages of its group's layers, one after the
+  /// other. Errors: kResourceExhausted.
+  static Result<KvStorage> create(Device& device, const KvCacheSpec& spec,
+                                  const CacheLayout& layout, DType dtype, std::int64_t num_layers);
 
-  /// One entry a layer: [num_blocks, num_kv_heads, block_size, head_dim].
+  /// One entry a layer of the model.
   [[nodiscard]] std::span<const LayerCache> layers() const { return layers_; }
-  [[nodiscard]] std::size_t bytes() const { return buffer_.size(); }
+  [[nodiscard]] Buffer& buffer() { return buffer_; }
 
  private:
   Buffer buffer_;

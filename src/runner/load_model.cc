@@ -35,7 +35,11 @@ Result<ModelFiles> open_model(const std::filesystem::path& path) {
                      "give a folder with config.json and .safetensors files, a .gguf file, or "
                      "the name of a model on a hub: ORG/NAME");
   }
-  Checkpoint checkpoint = TRY(Checkpoint::open(path));
+  return open_model(TRY(Checkpoint::open(path)));
+}
+
+Result<ModelFiles> open_model(Checkpoint checkpoint) {
+  const std::filesystem::path path = checkpoint.path();
   const bool is_gguf = checkpoint.gguf() != nullptr;
   std::string name = is_gguf ? path.string() : (path / kConfigFile).string();
   Json config = TRY(is_gguf ? config_from_gguf(*checkpoint.gguf()) : read_config(name));

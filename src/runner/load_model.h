@@ -26,6 +26,8 @@ struct ModelFiles {
 /// Opens a folder with config.json and safetensors, or a .gguf file. Reads headers, no weights.
 /// Errors: kNotFound, kInvalidArgument or kUnimplemented, naming file and field.
 Result<ModelFiles> open_model(const std::filesystem::path& path);
+/// The same for what is open already.
+Result<ModelFiles> open_model(Checkpoint checkpoint);
 
 /// The model that a folder's config.json describes, whose tensors need not be there.
 Result<std::unique_ptr<Model>> describe_model(const std::filesystem::path& folder);

@@ -78,7 +78,7 @@ TEST(LoadModelTest, ATiedWeightMayBeStoredTwice) {
 TEST(LoadModelTest, RopeFactorsThatCannotDivideAreRefused) {
   const std::unique_ptr<Model> model =
       std::move(open_model(test::test_data() / "models" / "llama_tied")).value().model;
-  const std::int64_t pairs = model->kv_cache_spec().head_dim / 2;
+  const std::int64_t pairs = model->cache_specs()[0].key_dim / 2;
   const std::string shape = "[" + std::to_string(pairs) + "]";
   for (const float factor : {0.0F, -1.0F, 1.0F}) {
     std::vector<float> factors(static_cast<std::size_t>(pairs), 1.0F);

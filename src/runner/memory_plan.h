@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/status.h"
+#include "kv/cache_layout.h"
 #include "kv/kv_cache_spec.h"
 #include "models/model.h"
 #include "tensor/dtype.h"
@@ -17,18 +18,19 @@ struct MemoryPlanOptions {
   std::optional<std::size_t> kv_cache_bytes;  ///< Default: see plan_memory().
   std::int64_t block_size = 16;
   std::int64_t max_num_seqs = 256;
-  DType kv_dtype = DType::kBF16;  ///< kF32 or kBF16
+  std::int64_t max_num_batched_tokens = 2048;  ///< Tokens of a step.
+  DType kv_dtype = DType::kBF16;               ///< kF32 or kBF16
 };
 
 struct MemoryPlan {
-  KvCacheSpec kv;  ///< With element and block sizes filled in.
+  KvCacheSpec kv;      ///< What the layers store.
+  CacheLayout layout;  ///< How it lies in memory.
   std::int64_t max_model_len = 0;
-  std::int64_t num_blocks = 0;
   std::size_t weight_bytes = 0;    ///< As stored; mapped, not copied, where the device allows.
-  std::size_t kv_cache_bytes = 0;  ///< num_blocks * kv.block_bytes()
+  std::size_t sequence_bytes = 0;  ///< Of the cache, for one sequence of max_model_len.
 
-  /// Tokens that the cache holds.
-  [[nodiscard]] std::int64_t kv_tokens() const { return num_blocks * kv.block_size; }
+  /// Tokens that the cache holds, in sequences of max_model_len.
+  [[nodiscard]] std::int64_t kv_tokens() const;
 };
 
 /// Without kv_cache_bytes the cache gets half of the available memory, at most 4 GiB, and never

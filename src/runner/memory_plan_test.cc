@@ -29,8 +29,8 @@ TEST_F(MemoryPlanTest, GivenBytesAreUsedWhole) {
   options.kv_cache_bytes = 100 * kBlockBytes + 7;
   const Result<MemoryPlan> result = plan(options);
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(result->num_blocks, 100);
-  EXPECT_EQ(result->kv_cache_bytes, 100 * kBlockBytes);
+  EXPECT_EQ(result->layout.num_slabs, 100);
+  EXPECT_EQ(result->layout.bytes(), 100 * kBlockBytes);
   EXPECT_EQ(result->max_model_len, 1024);
 }
 
@@ -39,7 +39,7 @@ TEST_F(MemoryPlanTest, NoMoreThanAllSequencesCanFill) {
   options.max_num_seqs = 3;
   const Result<MemoryPlan> result = plan(options, std::size_t{1} << 40);
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(result->num_blocks, 3 * 1024 / 16);
+  EXPECT_EQ(result->layout.num_slabs, 3 * 1024 / 16);
 }
 
 TEST_F(MemoryPlanTest, SaysWhatWouldFit) {
@@ -81,7 +81,7 @@ TEST_F(MemoryPlanTest, BlockIdsStayWithin32Bits) {
   options.kv_cache_bytes = std::size_t{1} << 62;
   const Result<MemoryPlan> result = plan_memory(*model, 0, 0, options);
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(result->num_blocks, (std::int64_t{1} << 31) - 1);
+  EXPECT_EQ(result->layout.num_slabs, (std::int64_t{1} << 31) - 1);
 }
 
 TEST_F(MemoryPlanTest, TheLargestGeometryStaysWithin64Bits) {

@@ -39,8 +39,8 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::create(ModelFiles files,
   runner->fingerprint_ = make_fingerprint(files, plan, options);
   runner->model_ =
       TRY(load_model(std::move(files), *runner->device_, *runner->stream_, plan.max_model_len));
-  runner->cache_ =
-      TRY(KvStorage::create(*runner->device_, plan.kv, options.memory.kv_dtype, plan.num_blocks));
+  runner->cache_ = TRY(KvStorage::create(*runner->device_, plan.kv, plan.layout,
+                                         options.memory.kv_dtype, runner->geometry().num_layers));
   const std::int64_t rows = options.memory.max_num_seqs;
   Tensor buffer = Tensor::contiguous(nullptr, DType::kI32, {rows, plan.max_model_len});
   runner->token_memory_ = TRY(runner->device_->allocate(buffer.bytes(), MemoryPurpose::kWorkspace));
@@ -57,8 +57,7 @@ Result<StepOutput> ModelRunner::execute(const ScheduledBatch& batch) {
     return output;
   }
   Workspace::Scope scope(stream_->workspace());
-  const DeviceBatch tensors =
-      TRY(make_device_batch(*stream_, batch, *sequences_, plan_.kv.block_size));
+  const DeviceBatch tensors = TRY(make_device_batch(*stream_, batch, *sequences_, plan_.layout));
   const Context context = {.stream = *stream_,
                            .precision = options_.precision,
                            .attention = tensors.attention,
@@ -88,8 +87,12 @@ Status ModelRunner::start_sequences(const ScheduledBatch& batch) {
     TRY(stream_->copy_in(row.data, std::as_bytes(std::span(started.tokens))));
   }
   for (const ScheduledSequence& scheduled : batch.sequences) {
-    std::vector<BlockId>& blocks = sequences_->at(scheduled.id).blocks;
-    blocks.insert(blocks.end(), scheduled.new_blocks.begin(), scheduled.new_blocks.end());
+    GroupBlocks& blocks = sequences_->at(scheduled.id).blocks;
+    blocks.resize(plan_.layout.groups.size());
+    for (std::size_t group = 0; group < blocks.size(); ++group) {
+      const std::vector<BlockId>& added = scheduled.new_blocks[group];
+      blocks[group].insert(blocks[group].end(), added.begin(), added.end());
+    }
   }
   return {};
 }

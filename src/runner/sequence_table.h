@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "kv/cache_layout.h"
 #include "request/sampling_params.h"
 #include "sched/scheduled_batch.h"
 
@@ -16,7 +17,7 @@ struct RunnerSequence {
   std::int64_t prompt_len = 0;
   std::int64_t seed = 0;
   SamplingParams sampling;
-  std::vector<BlockId> blocks;  ///< Its block table.
+  GroupBlocks blocks;  ///< Its block tables.
 };
 
 /// Gives each sequence a row of the token buffer. CHECKs that the scheduler keeps to max_num_seqs.

@@ -23,7 +23,7 @@ TEST(SequenceTableTest, EachSequenceHasARowOfItsOwn) {
 
 TEST(SequenceTableTest, ADroppedRowIsUsedAgainAndItsBlocksAreForgotten) {
   SequenceTable table(1);
-  table.start(started(1)).blocks = {BlockId{4}};
+  table.start(started(1)).blocks = {{BlockId{4}}};
   table.drop(SequenceId{1});
   table.drop(SequenceId{1});  // It is gone already.
   EXPECT_EQ(table.size(), 0);

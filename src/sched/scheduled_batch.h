@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "kv/cache_layout.h"
 #include "request/sampling_params.h"
 
 namespace godwit {
@@ -23,9 +24,10 @@ struct ScheduledSequence {
   SequenceId id{};
   std::int64_t start = 0;
   std::int64_t count = 0;
-  /// Appended to its block table. After a start these are all its blocks, and those of positions
-  /// before `start` hold their keys and values already (a prefix hit ends at a block's end).
-  std::vector<BlockId> new_blocks;
+  /// Appended to its block tables, one of each group of layers. After a start these are all its
+  /// blocks, and those of positions before `start` hold their keys and values already (a prefix hit
+  /// ends at a block's end); kNoBlock where the group does not need them.
+  GroupBlocks new_blocks;
   /// Whether the step reaches the end of its known tokens, so that a token is drawn after it.
   bool samples = false;
   /// Tokens guessed for the positions after start + count - draft_tokens.size(); the runner says

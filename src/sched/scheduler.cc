@@ -19,15 +19,6 @@ Status check_at_least(std::string_view name, std::int64_t value, std::int64_t le
                           "Use at least " + std::to_string(least) + ".");
 }
 
-// How many blocks a running sequence takes before it asks for one that cannot be foreseen: those of
-// its known tokens, and one more.
-std::int64_t foreseen_blocks(const Sequence& sequence, std::int64_t block_size) {
-  const std::int64_t positions =
-      std::min(sequence.num_known() + block_size, sequence.max_positions());
-  return blocks_for(positions, block_size) -
-         static_cast<std::int64_t>(sequence.table.blocks().size());
-}
-
 }  // namespace
 
 bool Scheduler::Earlier::operator()(const Sequence* a, const Sequence* b) const {
@@ -39,8 +30,7 @@ bool Scheduler::Earlier::operator()(const Sequence* a, const Sequence* b) const 
 
 Scheduler::Scheduler(const SchedulerOptions& options)
     : options_(options),
-      cache_({.num_blocks = options.num_blocks,
-              .block_size = options.block_size,
+      cache_({.layout = options.cache,
               .enable_prefix_caching = options.enable_prefix_caching,
               .fingerprint = options.cache_fingerprint}),
       goes_first_{.by_priority = options.policy == SchedulingPolicy::kPriority},
@@ -50,8 +40,8 @@ Result<Scheduler> Scheduler::create(const SchedulerOptions& options) {
   TRY(check_at_least("max_num_seqs", options.max_num_seqs, 1));
   TRY(check_at_least("max_num_batched_tokens", options.max_num_batched_tokens, 1));
   TRY(check_at_least("max_model_len", options.max_model_len, 2));
-  TRY(check_at_least("block_size", options.block_size, 1));
-  TRY(check_at_least("num_blocks", options.num_blocks, 1));
+  TRY(check_at_least("block_size", options.cache.block_size, 1));
+  TRY(check_at_least("the number of cache blocks", options.cache.num_slabs, 1));
   TRY(check_at_least("long_prefill_token_threshold", options.long_prefill_token_threshold, 0));
   if (!options.enable_chunked_prefill) {
     if (options.max_num_batched_tokens < options.max_model_len) {
@@ -100,13 +90,13 @@ Status Scheduler::add(SequenceSpec spec) {
       prompt_len + std::min(sequence->sampling.max_tokens, options_.max_model_len - prompt_len);
   sequence->table = BlockTable(std::move(spec.cache_salt));
 
-  const std::int64_t num_blocks = blocks_for(sequence->max_positions(), options_.block_size);
-  if (num_blocks > options_.num_blocks) {
+  const std::int64_t needed = num_slabs_for(sequence->max_positions());
+  if (needed > options_.cache.num_slabs) {
     return invalid_argument(
         "a prompt of " + std::to_string(prompt_len) + " tokens with up to " +
             std::to_string(sequence->max_len - prompt_len) + " tokens of output needs " +
-            std::to_string(num_blocks) + " cache blocks of " + std::to_string(options_.block_size) +
-            " tokens, but the cache has " + std::to_string(options_.num_blocks),
+            std::to_string(static_cast<std::size_t>(needed) * options_.cache.slab_bytes()) +
+            " bytes of cache, but there are " + std::to_string(options_.cache.bytes()),
         "Lower max_tokens, shorten the prompt, or give the server more cache memory.");
   }
   sequence->arrival = num_arrivals_++;
@@ -169,7 +159,7 @@ bool Scheduler::schedule_running(ScheduledBatch& batch) {
       ++next;
       continue;
     }
-    std::optional<std::vector<BlockId>> blocks =
+    std::optional<GroupBlocks> blocks =
         cache_.allocate_slots(sequence.table, {}, sequence.scheduled + count);
     if (blocks) {
       schedule_positions(sequence, count, *std::move(blocks), batch);
@@ -178,6 +168,10 @@ bool Scheduler::schedule_running(ScheduledBatch& batch) {
     }
     // Tries again with the victim's blocks; if it is the victim itself, goes on with the next one.
     const std::size_t victim = pick_victim();
+    if (victim == next && sequence.in_flight > 0) {
+      ++next;  // Its own steps will release what leaves a window.
+      continue;
+    }
     preempt(*running_[victim], batch);
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(victim));
     if (victim < next) {
@@ -215,6 +209,19 @@ void Scheduler::preempt(Sequence& victim, ScheduledBatch& batch) {
   waiting_.insert(&victim);
 }
 
+std::int64_t Scheduler::num_slabs_for(std::int64_t num_positions) const {
+  return options_.cache.most_slabs(num_positions, options_.max_num_batched_tokens);
+}
+
+/// Adds the blocks that a running sequence takes before it asks for one that cannot be foreseen:
+/// those of its known tokens, and one more.
+void Scheduler::add_foreseen(const Sequence& sequence, BlockCounts& foreseen) const {
+  const std::int64_t block_size = options_.cache.block_size;
+  options_.cache.add_growth(sequence.settled(), sequence.table.num_blocks() * block_size,
+                            std::min(sequence.num_known() + block_size, sequence.max_positions()),
+                            options_.max_num_batched_tokens, foreseen);
+}
+
 /// A running leader is about to put whole blocks of this prompt into the prefix cache. It goes on
 /// in every step, so the wait ends.
 bool Scheduler::waits_for_leader(const Sequence& sequence) const {
@@ -223,7 +230,8 @@ bool Scheduler::waits_for_leader(const Sequence& sequence) const {
   }
   const Sequence* leader = find(*sequence.leader);
   // The last position of a prompt is always computed, so its block is never taken from the cache.
-  const std::int64_t shared = (sequence.prompt_len - 1) / options_.block_size * options_.block_size;
+  const std::int64_t block_size = options_.cache.block_size;
+  const std::int64_t shared = (sequence.prompt_len - 1) / block_size * block_size;
   return leader != nullptr && leader->status == SequenceStatus::kRunning &&
          leader->settled() < shared;
 }
@@ -232,10 +240,10 @@ void Scheduler::admit_waiting(ScheduledBatch& batch) {
   // Admitting a sequence into blocks that running ones are about to need would only get it
   // preempted. With nothing running nothing is kept back, so a sequence that fits the pool always
   // gets in.
-  std::int64_t foreseen = 0;
+  BlockCounts foreseen(options_.cache.groups.size());
   if (!waiting_.empty()) {
     for (const Sequence* running : running_) {
-      foreseen += foreseen_blocks(*running, options_.block_size);
+      add_foreseen(*running, foreseen);
     }
   }
   num_deferred_ = 0;
@@ -249,7 +257,7 @@ void Scheduler::admit_waiting(ScheduledBatch& batch) {
       continue;
     }
     // Log probabilities of the prompt need every position to be computed.
-    const bool may_hit = !sequence.sampling.prompt_logprobs.has_value();
+    const bool may_hit = !sequence.sampling.prompt_logprobs && !sequence.starts_afresh;
     const PrefixHit hit =
         may_hit ? cache_.find_prefix(sequence.table, sequence.tokens) : PrefixHit{};
     const std::int64_t wanted = sequence.num_schedulable() - hit.num_tokens;
@@ -260,11 +268,16 @@ void Scheduler::admit_waiting(ScheduledBatch& batch) {
     // Its later chunks must fit as well: prompts that start together but cannot end together would
     // preempt each other.
     const std::int64_t num_positions = hit.num_tokens + count;
-    const std::int64_t later_chunks = blocks_for(sequence.num_tokens(), options_.block_size) -
-                                      blocks_for(num_positions, options_.block_size);
-    std::optional<std::vector<BlockId>> blocks =
-        cache_.allocate_slots(sequence.table, hit, num_positions, foreseen + later_chunks);
+    BlockCounts spare = foreseen;
+    options_.cache.add_growth(hit.num_tokens, num_positions, sequence.num_tokens(),
+                              options_.max_num_batched_tokens, spare);
+    std::optional<GroupBlocks> blocks =
+        cache_.allocate_slots(sequence.table, hit, num_positions, spare);
     if (!blocks) {
+      if (running_.empty() && hit.num_tokens > 0) {
+        sequence.starts_afresh = true;  // Alone and without a hit it fits.
+        continue;
+      }
       break;
     }
     next = waiting_.erase(next);
@@ -274,7 +287,7 @@ void Scheduler::admit_waiting(ScheduledBatch& batch) {
     sequence.started_step = batch.step;
     if (sequence.cached_tokens < 0) {
       sequence.cached_tokens = hit.num_tokens;
-      if (may_hit && options_.enable_prefix_caching) {
+      if (!sequence.sampling.prompt_logprobs && options_.enable_prefix_caching) {
         prefix_queries_ += sequence.prompt_len;
         prefix_hits_ += hit.num_tokens;
       }
@@ -285,12 +298,12 @@ void Scheduler::admit_waiting(ScheduledBatch& batch) {
                              .sampling = sequence.sampling,
                              .seed = sequence.seed});
     schedule_positions(sequence, count, *std::move(blocks), batch);
-    foreseen += foreseen_blocks(sequence, options_.block_size);
+    add_foreseen(sequence, foreseen);
   }
 }
 
-void Scheduler::schedule_positions(Sequence& sequence, std::int64_t count,
-                                   std::vector<BlockId> new_blocks, ScheduledBatch& batch) {
+void Scheduler::schedule_positions(Sequence& sequence, std::int64_t count, GroupBlocks new_blocks,
+                                   ScheduledBatch& batch) {
   const std::int64_t known = sequence.num_known();
   const bool samples = sequence.scheduled + count == known && known < sequence.max_len;
   batch.sequences.push_back({.id = sequence.id,
@@ -367,7 +380,7 @@ std::optional<SequenceUpdate> Scheduler::settle_sequence(Sequence& sequence,
   } else if (sequence.max_len == sequence.prompt_len && sequence.settled() == sequence.prompt_len) {
     update.finish_reason = FinishReason::kLength;
   }
-  cache_.commit(sequence.table, sequence.tokens, sequence.settled());
+  cache_.settle(sequence.table, sequence.tokens, sequence.settled());
   if (!update.token && !update.finish_reason) {
     return std::nullopt;
   }
@@ -394,7 +407,10 @@ void Scheduler::check_invariants() const {
   cache_.check_invariants();
   CHECK_EQ(running_.size() + waiting_.size(), sequences_.size());
   CHECK_LE(static_cast<std::int64_t>(running_.size()), options_.max_num_seqs);
-  std::vector<std::int32_t> holds(static_cast<std::size_t>(options_.num_blocks));
+  std::vector<std::vector<std::int32_t>> holds;
+  for (std::size_t group = 0; group < options_.cache.groups.size(); ++group) {
+    holds.emplace_back(static_cast<std::size_t>(options_.cache.num_blocks(group)));
+  }
   for (const Sequence* sequence : running_) {
     CHECK(find(sequence->id) == sequence);
     CHECK(sequence->status == SequenceStatus::kRunning);
@@ -402,25 +418,36 @@ void Scheduler::check_invariants() const {
     CHECK_GE(sequence->pending_tokens, 0);
     CHECK_LE(sequence->in_flight, sequence->scheduled);
     CHECK_LE(sequence->scheduled, sequence->max_positions());
-    CHECK_EQ(static_cast<std::int64_t>(sequence->table.blocks().size()),
-             blocks_for(sequence->scheduled, options_.block_size));
-    CHECK_LE(sequence->table.num_committed() * options_.block_size, sequence->settled());
-    for (const BlockId id : sequence->table.blocks()) {
-      ++holds.at(static_cast<std::size_t>(id));
+    CHECK_EQ(sequence->table.num_blocks(),
+             blocks_for(sequence->scheduled, options_.cache.block_size));
+    CHECK_LE(sequence->table.num_committed() * options_.cache.block_size, sequence->settled());
+    for (std::size_t group = 0; group < holds.size(); ++group) {
+      const std::vector<BlockId>& blocks = sequence->table.blocks()[group];
+      const std::int64_t first_kept =
+          options_.cache.groups[group].retention.first_needed(sequence->settled()) /
+          options_.cache.block_size;
+      for (std::int64_t i = 0; i < sequence->table.num_blocks(); ++i) {
+        const BlockId id = blocks[static_cast<std::size_t>(i)];
+        CHECK((id == kNoBlock) == (i < first_kept));
+        if (id != kNoBlock) {
+          ++holds[group].at(static_cast<std::size_t>(id));
+        }
+      }
     }
   }
   for (const Sequence* sequence : waiting_) {
     CHECK(find(sequence->id) == sequence);
     CHECK(sequence->status == SequenceStatus::kWaiting);
-    CHECK(sequence->table.blocks().empty());
+    CHECK_EQ(sequence->table.num_blocks(), 0);
     CHECK_EQ(sequence->scheduled, 0);
     CHECK_EQ(sequence->in_flight, 0);
     CHECK_EQ(sequence->pending_tokens, 0);
   }
-  for (std::int64_t i = 0; i < options_.num_blocks; ++i) {
-    const auto id = static_cast<BlockId>(i);
-    CHECK_EQ(cache_.pool().hold_count(id, HoldReason::kRequest),
-             holds[static_cast<std::size_t>(i)]);
+  for (std::size_t group = 0; group < holds.size(); ++group) {
+    for (std::int64_t i = 0; i < options_.cache.num_blocks(group); ++i) {
+      CHECK_EQ(cache_.pool().hold_count({group, static_cast<BlockId>(i)}, HoldReason::kRequest),
+               holds[group][static_cast<std::size_t>(i)]);
+    }
   }
 }
 

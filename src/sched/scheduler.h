@@ -36,8 +36,7 @@ struct SchedulerOptions {
   std::int64_t max_num_seqs = 256;             ///< Running sequences.
   std::int64_t max_num_batched_tokens = 2048;  ///< Tokens of a step.
   std::int64_t max_model_len = 0;              ///< Tokens of a prompt with its output.
-  std::int64_t block_size = 16;
-  std::int64_t num_blocks = 0;
+  CacheLayout cache;
   SchedulingPolicy policy = SchedulingPolicy::kFcfs;
   bool enable_prefix_caching = true;
   bool enable_chunked_prefill = true;
@@ -128,8 +127,10 @@ class Scheduler {
   void admit_waiting(ScheduledBatch& batch);
   [[nodiscard]] bool waits_for_leader(const Sequence& sequence) const;
   [[nodiscard]] std::int64_t clip_to_step(std::int64_t count, const ScheduledBatch& batch) const;
-  void schedule_positions(Sequence& sequence, std::int64_t count, std::vector<BlockId> new_blocks,
+  void schedule_positions(Sequence& sequence, std::int64_t count, GroupBlocks new_blocks,
                           ScheduledBatch& batch);
+  [[nodiscard]] std::int64_t num_slabs_for(std::int64_t num_positions) const;
+  void add_foreseen(const Sequence& sequence, BlockCounts& foreseen) const;
   [[nodiscard]] std::size_t pick_victim() const;
   void preempt(Sequence& victim, ScheduledBatch& batch);
   std::optional<SequenceUpdate> settle_sequence(Sequence& sequence, const ScheduledSequence& work,

@@ -52,6 +52,8 @@ TEST(SchedulerSimulation, RandomScenariosKeepEveryInvariantAndEveryOutput) {
   EXPECT_GT(totals.chunks, 5'000);
   EXPECT_GT(totals.mixed_steps, 5'000);
   EXPECT_GT(totals.deep_steps, 5'000);
+  EXPECT_GT(totals.released, 10'000);
+  EXPECT_GT(totals.partial_hits, 1'000);
   EXPECT_GT(totals.refused, 1'000);
   EXPECT_GT(totals.aborted, 1'000);
   EXPECT_GT(totals.stop_strings, 1'000);

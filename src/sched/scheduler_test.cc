@@ -1,124 +1,19 @@
 #include "sched/scheduler.h"
 
-#include <deque>
-#include <map>
-#include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "sched/testing/model_runner_double.h"
+#include "sched/testing/scheduler_rig.h"
 
 namespace godwit {
 namespace {
 
-using testing::RunnerDouble;
-
-constexpr std::int64_t kVocabulary = 50;
-
-SchedulerOptions small_options() {
-  SchedulerOptions options;
-  options.max_num_seqs = 4;
-  options.max_num_batched_tokens = 16;
-  options.max_model_len = 64;
-  options.block_size = 4;
-  options.num_blocks = 16;
-  return options;
-}
-
-std::vector<TokenId> count_up(std::int64_t length, TokenId first = 0) {
-  std::vector<TokenId> tokens(static_cast<std::size_t>(length));
-  std::iota(tokens.begin(), tokens.end(), first);
-  return tokens;
-}
-
-SequenceSpec make_spec(int id, std::vector<TokenId> prompt, std::int64_t max_tokens = 8) {
-  SequenceSpec spec;
-  spec.id = static_cast<SequenceId>(id);
-  spec.prompt = std::move(prompt);
-  spec.sampling.max_tokens = max_tokens;
-  return spec;
-}
-
-/// A scheduler with a runner that checks every read, and what its sequences have put out.
-class Rig {
- public:
-  explicit Rig(const SchedulerOptions& options)
-      : scheduler(Scheduler::create(options).value()),
-        runner_(options.num_blocks, options.block_size, kVocabulary) {}
-
-  /// Schedules and executes a step; unless it is empty it stays in flight until settle().
-  ScheduledBatch schedule() {
-    ScheduledBatch batch = scheduler.schedule();
-    scheduler.check_invariants();
-    if (!batch.empty()) {
-      in_flight_.push_back({.batch = batch, .drawn = runner_.execute(batch)});
-    }
-    return batch;
-  }
-
-  std::vector<SequenceUpdate> settle() {
-    const Step step = std::move(in_flight_.front());
-    in_flight_.pop_front();
-    std::vector<SequenceUpdate> updates = scheduler.settle(step.batch, step.drawn);
-    scheduler.check_invariants();
-    for (const SequenceUpdate& update : updates) {
-      if (update.token) {
-        outputs[update.id].push_back(*update.token);
-      }
-      if (update.finish_reason) {
-        reasons[update.id] = *update.finish_reason;
-      }
-    }
-    return updates;
-  }
-
-  ScheduledBatch step() {
-    ScheduledBatch batch = schedule();
-    if (!batch.empty()) {
-      settle();
-    }
-    return batch;
-  }
-
-  /// Runs with `depth` batches in flight until nothing is left.
-  void drain(std::size_t depth = 1) {
-    while (scheduler.has_sequences() || !in_flight_.empty()) {
-      while (in_flight_.size() < depth && !schedule().empty()) {
-      }
-      if (in_flight_.empty()) {
-        FAIL() << "no progress";
-      }
-      settle();
-    }
-  }
-
-  Scheduler scheduler;
-  std::map<SequenceId, std::vector<TokenId>> outputs;
-  std::map<SequenceId, FinishReason> reasons;
-
- private:
-  struct Step {
-    ScheduledBatch batch;
-    std::vector<SampledToken> drawn;
-  };
-  RunnerDouble runner_;
-  std::deque<Step> in_flight_;
-};
-
-/// What the model puts out after a prompt, without a scheduler.
-std::vector<TokenId> expected_output(const std::vector<TokenId>& prompt, std::int64_t length) {
-  std::uint64_t digest = testing::start_digest("");
-  for (const TokenId token : prompt) {
-    digest = testing::mix(digest, static_cast<std::uint64_t>(token) + 2);
-  }
-  std::vector<TokenId> output;
-  for (std::int64_t i = 0; i < length; ++i) {
-    output.push_back(testing::draw(digest, kVocabulary));
-    digest = testing::mix(digest, static_cast<std::uint64_t>(output.back()) + 2);
-  }
-  return output;
-}
+using testing::count_up;
+using testing::expected_output;
+using testing::make_spec;
+using testing::Rig;
+using testing::small_options;
 
 constexpr SequenceId kA{1};
 constexpr SequenceId kB{2};
@@ -126,7 +21,7 @@ constexpr SequenceId kC{3};
 
 TEST(SchedulerOptions, AreChecked) {
   SchedulerOptions options = small_options();
-  options.num_blocks = 0;
+  options.cache.num_slabs = 0;
   EXPECT_EQ(Scheduler::create(options).status().code(), StatusCode::kInvalidArgument);
   options = small_options();
   options.max_model_len = 1;
@@ -143,7 +38,7 @@ TEST(SchedulerOptions, AreChecked) {
 
 TEST(SchedulerAdd, RefusesWhatCanNeverFitWithTheNumbers) {
   SchedulerOptions options = small_options();
-  options.num_blocks = 8;  // 32 tokens
+  options.cache.num_slabs = 8;  // 32 tokens
   Scheduler scheduler = Scheduler::create(options).value();
   EXPECT_FALSE(scheduler.add(make_spec(1, {})).ok());
   Status status = scheduler.add(make_spec(1, count_up(64)));
@@ -151,12 +46,11 @@ TEST(SchedulerAdd, RefusesWhatCanNeverFitWithTheNumbers) {
   EXPECT_NE(status.message().find("64 tokens, but at most 63"), std::string::npos);
   // 25 + 9 tokens, the last of which is never computed: 33 positions.
   status = scheduler.add(make_spec(1, count_up(25), 9));
-  EXPECT_NE(status.message().find("needs 9 cache blocks of 4 tokens, but the cache has 8"),
-            std::string::npos);
+  EXPECT_NE(status.message().find("needs 9 bytes of cache, but there are 8"), std::string::npos);
   EXPECT_FALSE(scheduler.has_sequences());
   EXPECT_TRUE(scheduler.add(make_spec(1, count_up(25), 8)).ok());
   // max_tokens beyond the context is cut to it, also where a sum would overflow.
-  options.num_blocks = 16;
+  options.cache.num_slabs = 16;
   Scheduler larger = Scheduler::create(options).value();
   EXPECT_TRUE(larger.add(make_spec(1, count_up(10), INT64_MAX)).ok());
   EXPECT_FALSE(larger.add(make_spec(2, count_up(10), -1)).ok());
@@ -171,17 +65,17 @@ TEST(Scheduler, PromptThenOneTokenAStep) {
   EXPECT_EQ(prompt.started[0].tokens, count_up(6));
   EXPECT_EQ(prompt.sequences[0].start, 0);
   EXPECT_EQ(prompt.sequences[0].count, 6);
-  EXPECT_EQ(prompt.sequences[0].new_blocks.size(), 2U);
+  EXPECT_EQ(prompt.sequences[0].new_blocks[0].size(), 2U);
   EXPECT_TRUE(prompt.sequences[0].samples);
   const ScheduledBatch decode = rig.step();
   EXPECT_TRUE(decode.started.empty());
   EXPECT_EQ(decode.sequences[0].start, 6);
   EXPECT_EQ(decode.sequences[0].count, 1);
-  EXPECT_TRUE(decode.sequences[0].new_blocks.empty());
+  EXPECT_TRUE(decode.sequences[0].new_blocks[0].empty());
   rig.drain();
   EXPECT_EQ(rig.outputs[kA], expected_output(count_up(6), 3));
   EXPECT_EQ(rig.reasons[kA], FinishReason::kLength);
-  EXPECT_EQ(rig.scheduler.stats().cache.num_free_blocks, 16);
+  EXPECT_EQ(rig.scheduler.stats().cache.num_free_units, 16);
 }
 
 TEST(Scheduler, AnEmptyBatchCostsNoStepAndKeepsWhatWasDropped) {
@@ -243,7 +137,7 @@ TEST(Scheduler, WithoutChunkedPrefillAPromptWaitsForAStepThatHoldsIt) {
   SchedulerOptions options = small_options();
   options.enable_chunked_prefill = false;
   options.max_num_batched_tokens = 64;
-  options.num_blocks = 32;
+  options.cache.num_slabs = 32;
   Rig rig(options);
   ASSERT_TRUE(rig.scheduler.add(make_spec(1, count_up(31), 2)).ok());
   ASSERT_TRUE(rig.scheduler.add(make_spec(2, count_up(34, 100), 2)).ok());
@@ -330,7 +224,7 @@ TEST(Scheduler, ASecondRequestReusesThePrefix) {
   const ScheduledBatch batch = rig.schedule();
   EXPECT_EQ(batch.sequences[0].start, 8);
   EXPECT_EQ(batch.sequences[0].count, 2);
-  EXPECT_EQ(batch.sequences[0].new_blocks.size(), 3U);
+  EXPECT_EQ(batch.sequences[0].new_blocks[0].size(), 3U);
   EXPECT_EQ(rig.settle().at(0).cached_tokens, 8);
   EXPECT_EQ(rig.outputs[kA], rig.outputs[kB]);
   EXPECT_EQ(rig.scheduler.stats().prefix_queries, 20);
@@ -391,7 +285,7 @@ TEST(Scheduler, UnsettledBlocksAreNotShared) {
 TEST(Scheduler, PreemptionWithTokensInFlightKeepsTheOutput) {
   for (std::size_t depth = 1; depth <= 4; ++depth) {
     SchedulerOptions options = small_options();
-    options.num_blocks = 6;
+    options.cache.num_slabs = 6;
     Rig rig(options);
     ASSERT_TRUE(rig.scheduler.add(make_spec(1, count_up(5), 16)).ok());
     ASSERT_TRUE(rig.scheduler.add(make_spec(2, count_up(5, 20), 16)).ok());
@@ -407,7 +301,7 @@ TEST(Scheduler, PreemptionWithTokensInFlightKeepsTheOutput) {
 
 TEST(Scheduler, FcfsPreemptsTheLastAndResumesItWithItsTokens) {
   SchedulerOptions options = small_options();
-  options.num_blocks = 5;
+  options.cache.num_slabs = 5;
   options.enable_prefix_caching = false;
   Rig rig(options);
   ASSERT_TRUE(rig.scheduler.add(make_spec(1, count_up(7), 8)).ok());
@@ -435,7 +329,7 @@ TEST(Scheduler, FcfsPreemptsTheLastAndResumesItWithItsTokens) {
 // take them for new ones.
 TEST(Scheduler, ResultsFromBeforeAPreemptionStayStaleAfterTheRestart) {
   SchedulerOptions options = small_options();
-  options.num_blocks = 4;
+  options.cache.num_slabs = 4;
   Rig rig(options);
   ASSERT_TRUE(rig.scheduler.add(make_spec(1, count_up(4), 10)).ok());
   ASSERT_TRUE(rig.scheduler.add(make_spec(2, count_up(4, 20), 10)).ok());
@@ -454,7 +348,7 @@ TEST(Scheduler, ResultsFromBeforeAPreemptionStayStaleAfterTheRestart) {
 // kv.md H 37
 TEST(Scheduler, PreemptionInsideAChunkedPromptKeepsTheOutput) {
   SchedulerOptions options = small_options();
-  options.num_blocks = 10;
+  options.cache.num_slabs = 10;
   options.long_prefill_token_threshold = 2;
   Rig rig(options);
   ASSERT_TRUE(rig.scheduler.add(make_spec(1, count_up(3), 30)).ok());
@@ -477,7 +371,7 @@ TEST(Scheduler, PreemptionInsideAChunkedPromptKeepsTheOutput) {
 // kv.md H 36: the rig checks the counters after each step.
 TEST(Scheduler, ChunksBesideDecodesInFlightKeepTheCountersSound) {
   SchedulerOptions options = small_options();
-  options.num_blocks = 16;
+  options.cache.num_slabs = 16;
   options.max_num_batched_tokens = 5;
   Rig rig(options);
   ASSERT_TRUE(rig.scheduler.add(make_spec(1, count_up(3), 12)).ok());
@@ -493,7 +387,7 @@ TEST(Scheduler, ChunksBesideDecodesInFlightKeepTheCountersSound) {
 TEST(Scheduler, APriorityVictimThatWasScheduledGivesItsPlaceBack) {
   SchedulerOptions options = small_options();
   options.policy = SchedulingPolicy::kPriority;
-  options.num_blocks = 6;
+  options.cache.num_slabs = 6;
   options.enable_prefix_caching = false;
   Rig rig(options);
   const std::vector<std::int32_t> priorities{9, 0, 1};
@@ -527,7 +421,7 @@ TEST(Scheduler, TheHeadOfTheQueueIsNotOvertaken) {
   for (const SchedulingPolicy policy : {SchedulingPolicy::kFcfs, SchedulingPolicy::kPriority}) {
     SchedulerOptions options = small_options();
     options.policy = policy;
-    options.num_blocks = 8;
+    options.cache.num_slabs = 8;
     Rig rig(options);
     ASSERT_TRUE(rig.scheduler.add(make_spec(1, count_up(8), 6)).ok());
     rig.step();
@@ -547,7 +441,7 @@ TEST(Scheduler, TheHeadOfTheQueueIsNotOvertaken) {
 
 TEST(Scheduler, AdmissionLeavesRunningSequencesTheirNextBlocks) {
   SchedulerOptions options = small_options();
-  options.num_blocks = 4;
+  options.cache.num_slabs = 4;
   options.enable_prefix_caching = false;
   Rig rig(options);
   ASSERT_TRUE(rig.scheduler.add(make_spec(1, count_up(3), 8)).ok());
@@ -582,7 +476,7 @@ TEST(Scheduler, ATokenDrawnAfterTheEndIsIgnored) {
   EXPECT_TRUE(rig.settle().empty());
   EXPECT_EQ(rig.scheduler.stats().stale_results, 1);
   EXPECT_EQ(rig.outputs[kA].size(), 1U);
-  EXPECT_EQ(rig.scheduler.stats().cache.num_free_blocks, 16);
+  EXPECT_EQ(rig.scheduler.stats().cache.num_free_units, 16);
 }
 
 TEST(SchedulerDeathTest, RefusesResultsOutOfOrder) {

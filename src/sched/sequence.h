@@ -55,6 +55,8 @@ struct Sequence {
   std::int64_t started_step = 0;  ///< Results of earlier steps are from before a preemption.
 
   std::int64_t num_preemptions = 0;
+  /// It takes no prefix hit: blocks shared by others lie so far apart that its own would not fit.
+  bool starts_afresh = false;
   std::int64_t cached_tokens =
       -1;  ///< Taken from the prefix cache at the first start; -1 before it.
 

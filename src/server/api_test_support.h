@@ -60,7 +60,7 @@ class RecordingExchange final : public Exchange {
  public:
   explicit RecordingExchange(HttpRequest request) : request_(std::move(request)) {}
 
-  [[nodiscard]] const HttpRequest& request() const override { return request_; }
+  [[nodiscard]] HttpRequest& request() override { return request_; }
   void respond(HttpResponse sent) override {
     EXPECT_FALSE(answered);
     answered = true;
@@ -80,6 +80,7 @@ class RecordingExchange final : public Exchange {
     finished = true;
   }
   void on_disconnect(std::function<void()> callback) override { disconnect = std::move(callback); }
+  void on_interrupt(std::function<void()> callback) override { interrupt = std::move(callback); }
   void post(std::function<void()> function) override { function(); }
 
   /// The body as JSON.
@@ -113,6 +114,7 @@ class RecordingExchange final : public Exchange {
   bool answered = false;
   bool finished = false;
   std::function<void()> disconnect;
+  std::function<void()> interrupt;
 
  private:
   HttpRequest request_;

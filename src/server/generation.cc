@@ -41,6 +41,11 @@ class Generation : public std::enable_shared_from_this<Generation> {
         self->end();
       }
     });
+    exchange_->on_interrupt([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) {
+        self->fail(unavailable("The server is shutting down", "send the request to another one"));
+      }
+    });
     answer_->start();
   }
 
@@ -50,9 +55,8 @@ class Generation : public std::enable_shared_from_this<Generation> {
       return;
     }
     if (delta.finish_reason == FinishReason::kError) {
-      end();
       log::error("a request failed: {}", delta.error.message());
-      answer_->fail(delta.error.ok() ? internal_error("The engine failed") : delta.error);
+      fail(delta.error.ok() ? internal_error("The engine failed") : delta.error);
       return;
     }
     const bool closes = delta.finish_reason.has_value();
@@ -61,6 +65,11 @@ class Generation : public std::enable_shared_from_this<Generation> {
       ended_ = true;
       answer_->finish();
     }
+  }
+
+  void fail(const Status& failure) {
+    end();
+    answer_->fail(failure);
   }
 
   /// Wants no more deltas. Aborting what has finished already does no harm.

@@ -21,6 +21,7 @@ struct HttpRequest {
   std::string path;    ///< Percent-decoded, without the query.
   std::vector<HttpHeader> headers;
   std::string body;
+  std::string id = {};  ///< X-Request-Id, or a random one; set by Edge.
 
   /// Finds a header, whatever its case; null pointer when absent.
   [[nodiscard]] const std::string* header(std::string_view name) const;
@@ -31,6 +32,9 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::vector<HttpHeader> headers = {};
   std::string body = {};
+  /// Of a stream: a piece that says nothing, sent to find out whether a client that has ended its
+  /// side is still there. Without one such a client counts as gone.
+  std::string blank = {};
 };
 
 /// Compares ASCII texts such as header names.
@@ -50,7 +54,8 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
 
-  [[nodiscard]] virtual const HttpRequest& request() const = 0;
+  /// What is asked. Whoever hands the exchange on may rewrite it.
+  [[nodiscard]] virtual HttpRequest& request() = 0;
 
   /// Sends a whole response.
   virtual void respond(HttpResponse response) = 0;
@@ -64,6 +69,10 @@ class Exchange {
   /// Sets what is called, at most once, when the client leaves before its answer is complete. What
   /// is sent after that is dropped. Called soon when the client has left already.
   virtual void on_disconnect(std::function<void()> callback) = 0;
+
+  /// Sets what is called, at most once, when the server stops and waits no longer: it ends the
+  /// answer at once. Without it the client is disconnected.
+  virtual void on_interrupt(std::function<void()> callback) = 0;
 
   /// Runs a function on the exchange's thread. Any thread may call. Dropped after a disconnect.
   virtual void post(std::function<void()> function) = 0;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/beast/http/rfc7230.hpp>
+#include <boost/beast/http/status.hpp>
 #include <cstdio>
 #include <functional>
 #include <utility>
@@ -16,7 +17,6 @@ namespace {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
-using asio::ip::tcp;
 using boost::system::error_code;
 using std::chrono::milliseconds;
 
@@ -24,9 +24,9 @@ using std::chrono::milliseconds;
 constexpr std::size_t kReadAhead = std::size_t{16} << 10;
 /// How long a client may go on sending after an answer that closes the connection.
 constexpr milliseconds kLinger{2000};
+constexpr const char* kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
-std::string response_head(const HttpResponse& response, const HttpServerOptions& options,
-                          bool keep_alive, std::string_view length) {
+std::string response_head(const HttpResponse& response, bool keep_alive, std::string_view length) {
   std::string head = "HTTP/1.1 " + std::to_string(response.status) + " ";
   const boost::beast::string_view reason =
       http::obsolete_reason(static_cast<http::status>(response.status));
@@ -35,10 +35,8 @@ std::string response_head(const HttpResponse& response, const HttpServerOptions&
   if (!response.content_type.empty()) {
     head += "Content-Type: " + response.content_type + "\r\n";
   }
-  for (const auto* headers : {&options.headers, &response.headers}) {
-    for (const HttpHeader& header : *headers) {
-      head.append(header.name).append(": ").append(header.value).append("\r\n");
-    }
+  for (const HttpHeader& header : response.headers) {
+    head.append(header.name).append(": ").append(header.value).append("\r\n");
   }
   head += length;
   head += keep_alive ? "\r\n" : "Connection: close\r\n\r\n";
@@ -74,11 +72,11 @@ class HttpExchange final : public Exchange {
   HttpExchange(const HttpExchange&) = delete;
   HttpExchange& operator=(const HttpExchange&) = delete;
 
-  [[nodiscard]] const HttpRequest& request() const override { return request_; }
+  [[nodiscard]] HttpRequest& request() override { return request_; }
 
   void respond(HttpResponse response) override {
     if (const auto connection = detach()) {
-      disconnected_ = nullptr;
+      forget_callbacks();
       connection->send_response(response);
     }
   }
@@ -95,7 +93,7 @@ class HttpExchange final : public Exchange {
   }
   void finish() override {
     if (const auto connection = detach()) {
-      disconnected_ = nullptr;
+      forget_callbacks();
       connection->finish_stream();
     }
   }
@@ -106,6 +104,7 @@ class HttpExchange final : public Exchange {
       callback();
     }
   }
+  void on_interrupt(std::function<void()> callback) override { interrupted_ = std::move(callback); }
   void post(std::function<void()> function) override {
     const std::lock_guard lock(mutex_);
     if (connection_) {
@@ -121,8 +120,17 @@ class HttpExchange final : public Exchange {
     }
   }
 
+  /// Lets the handler end its answer; false when it has not said how.
+  bool interrupt() {
+    const auto callback = std::exchange(interrupted_, nullptr);
+    if (callback) {
+      callback();
+    }
+    return callback != nullptr;
+  }
   void disconnect() {
     detach();
+    interrupted_ = nullptr;
     if (const auto callback = std::exchange(disconnected_, nullptr)) {
       callback();
     }
@@ -134,10 +142,16 @@ class HttpExchange final : public Exchange {
     return std::exchange(connection_, nullptr);
   }
 
+  void forget_callbacks() {
+    disconnected_ = nullptr;
+    interrupted_ = nullptr;
+  }
+
   std::mutex mutex_;  // guards connection_ between post() and detach()
   std::shared_ptr<HttpConnection> connection_;
   HttpRequest request_;
   std::function<void()> disconnected_;
+  std::function<void()> interrupted_;
 };
 
 HttpConnection::~HttpConnection() {
@@ -150,15 +164,23 @@ void HttpConnection::start(bool refuse) {
   if (closed_) {
     return;
   }
-  error_code ignored;
-  socket_.set_option(tcp::no_delay(true), ignored);
-  if (refuse) {
-    reject(503, "too many connections");
-    read();
-    return;
-  }
-  expect_within(shared_.options.idle_timeout);
-  read();
+  expect_within(shared_.options.read_timeout);
+  transport_->open([self = shared_from_this(), refuse](error_code error) {
+    if (self->closed_) {
+      return;
+    }
+    if (error) {
+      log::debug("a client could not begin: {}", error.message());
+      self->close();
+      return;
+    }
+    if (refuse) {
+      self->reject(503, "too many connections");
+    } else {
+      self->expect_within(self->shared_.options.idle_timeout);
+    }
+    self->read();
+  });
 }
 
 void HttpConnection::drain() {
@@ -167,10 +189,18 @@ void HttpConnection::drain() {
   if (busy_ || writing_) {
     return;
   }
-  if (parser_) {  // Whatever it is going to ask, nothing new is taken.
+  if (reader_.started()) {  // Whatever it is going to ask, nothing new is taken.
     reject(503, "the server is shutting down");
   } else {
     close();
+  }
+}
+
+void HttpConnection::interrupt() {
+  const auto exchange = exchange_.lock();
+  const bool goes_on = exchange != nullptr ? exchange->interrupt() : writing_;
+  if (!goes_on) {
+    lose();
   }
 }
 
@@ -184,7 +214,7 @@ void HttpConnection::expect_within(milliseconds time) {
 }
 
 void HttpConnection::on_read_timeout() {
-  if (parser_ && !lingering_ && !writing_) {
+  if (reader_.started() && !lingering_ && !writing_) {
     reject(408, "the request did not arrive in time");
   } else {
     lose();
@@ -199,11 +229,11 @@ void HttpConnection::read() {
   reading_ = true;
   // Not into input_ itself, which may be taken from while this waits.
   incoming_.resize(kReadAhead);
-  socket_.async_read_some(asio::buffer(incoming_),
-                          [self = shared_from_this()](error_code error, std::size_t bytes) {
-                            self->reading_ = false;
-                            self->on_read(error, bytes);
-                          });
+  transport_->read_some(asio::buffer(incoming_),
+                        [self = shared_from_this()](error_code error, std::size_t bytes) {
+                          self->reading_ = false;
+                          self->on_read(error, bytes);
+                        });
 }
 
 void HttpConnection::on_read(error_code error, std::size_t bytes) {
@@ -211,13 +241,10 @@ void HttpConnection::on_read(error_code error, std::size_t bytes) {
     return;
   }
   if (error) {
-    eof_ = true;
-    // A client that has closed its side wants no answer that is still to be computed.
-    if (busy_ || error != asio::error::eof || lingering_) {
-      lose();
+    if (error == asio::error::eof) {
+      on_end();
     } else {
-      parse();
-      close_if_finished();
+      lose();
     }
     return;
   }
@@ -230,71 +257,74 @@ void HttpConnection::on_read(error_code error, std::size_t bytes) {
   read();
 }
 
+void HttpConnection::on_end() {
+  eof_ = true;
+  if (lingering_) {
+    close();
+    return;
+  }
+  if (!busy_) {
+    parse();
+    close_if_finished();
+    return;
+  }
+  watch_for_loss();
+}
+
+void HttpConnection::watch_for_loss() {
+  if (!std::exchange(watching_, true)) {
+    transport_->wait_for_loss([self = shared_from_this()](error_code error) {
+      if (error != asio::error::operation_aborted) {
+        self->lose();
+      }
+    });
+  }
+  if (writing_) {
+    return;
+  }
+  if (streaming_ && !blank_.empty()) {
+    send_piece(blank_);
+  } else if (!streaming_ && chunked_) {
+    send(kContinue);
+  } else {
+    lose();  // HTTP/1.0 knows no interim answers.
+  }
+}
+
 void HttpConnection::parse() {
   while (!busy_ && !writing_ && !closed_ && !lingering_ && input_.size() > 0) {
-    if (!parser_) {
-      parser_.emplace();
-      parser_->header_limit(static_cast<std::uint32_t>(shared_.options.max_header_bytes));
-      parser_->body_limit(shared_.options.max_body_bytes);
-      parser_->eager(true);
+    if (!reader_.started()) {
       expect_within(shared_.options.read_timeout);
     }
-    const bool had_header = parser_->is_header_done();
-    error_code error;
-    const std::size_t used = parser_->put(input_.data(), error);
-    input_.consume(used);
-    if (error && error != http::error::need_more) {
-      reject_malformed(error);
+    const bool had_head = reader_.has_head();
+    const asio::const_buffer bytes = input_.cdata();
+    const std::size_t taken = reader_.read({static_cast<const char*>(bytes.data()), bytes.size()});
+    input_.consume(taken);
+    if (reader_.refusal()) {
+      const HttpRefusal refusal = *reader_.refusal();
+      reject(refusal.status, refusal.message);
       return;
     }
-    if (!had_header && parser_->is_header_done() && !on_header()) {
-      return;
-    }
-    if (parser_->is_done()) {
+    if (reader_.complete()) {
       dispatch();
       return;
     }
-    if (used == 0 || error == http::error::need_more) {
+    if (!had_head && reader_.has_head()) {
+      expect_within(shared_.options.read_timeout * 10);
+      if (reader_.awaits_continue()) {
+        interim_ = true;
+        send(kContinue);
+      }
+    }
+    if (taken == 0) {
       return;
     }
-  }
-}
-
-bool HttpConnection::on_header() {
-  // Where a body in a foreign coding ends is not known; what follows could be taken for a request.
-  if (parser_->get().count(http::field::transfer_encoding) > 0 && !parser_->chunked()) {
-    reject(501, "the only transfer encoding here is chunked");
-    return false;
-  }
-  // RFC 9112, section 3.2.
-  if (parser_->get().version() >= 11 && parser_->get().count(http::field::host) != 1) {
-    reject(400, "an HTTP/1.1 request names its host, once");
-    return false;
-  }
-  expect_within(shared_.options.read_timeout * 10);
-  const auto expect = parser_->get().find(http::field::expect);
-  if (expect != parser_->get().end() && !parser_->is_done() &&
-      boost::beast::iequals(expect->value(), "100-continue")) {
-    interim_ = true;
-    send("HTTP/1.1 100 Continue\r\n\r\n");
-  }
-  return true;
-}
-
-void HttpConnection::reject_malformed(error_code error) {
-  if (error == http::error::body_limit) {
-    reject(413,
-           "the body is larger than " + std::to_string(shared_.options.max_body_bytes) + " bytes");
-  } else if (error == http::error::header_limit) {
-    reject(431, "the head is larger than " + std::to_string(shared_.options.max_header_bytes) +
-                    " bytes");
-  } else {
-    reject(400, "this is no HTTP request: " + error.message());
   }
 }
 
 void HttpConnection::reject(int status, const std::string& message) {
-  parser_.reset();
+  log::debug("a request is refused with {}: {}", status, message);
+  reader_.reset();
   rejected_ = true;
   keep_alive_ = false;
   head_only_ = false;
@@ -330,10 +360,9 @@ void HttpConnection::write() {
       self->lose();
     }
   });
-  socket_.async_write_some(buffers,
-                           [self = shared_from_this()](error_code error, std::size_t bytes) {
-                             self->on_written(error, bytes);
-                           });
+  transport_->write_some(buffers, [self = shared_from_this()](error_code error, std::size_t bytes) {
+    self->on_written(error, bytes);
+  });
 }
 
 void HttpConnection::on_written(error_code error, std::size_t bytes) {
@@ -377,8 +406,7 @@ void HttpConnection::on_all_written() {
 }
 
 void HttpConnection::linger() {
-  error_code ignored;
-  socket_.shutdown(tcp::socket::shutdown_send, ignored);
+  transport_->end_writing();
   if (eof_ || (!rejected_ && input_.size() == 0)) {
     close();
     return;
@@ -397,16 +425,15 @@ void HttpConnection::close_if_finished() {
 
 void HttpConnection::close() {
   closed_ = true;
-  error_code ignored;
-  socket_.close(ignored);
+  transport_->close();
   read_timer_.cancel();
   write_timer_.cancel();
-  output_.clear();
-  parser_.reset();
+  reader_.reset();
 }
 
 void HttpConnection::end_exchange() {
   busy_ = false;
+  streaming_ = false;
   exchange_.reset();
 }
 
@@ -423,21 +450,14 @@ void HttpConnection::lose() {
 }
 
 void HttpConnection::dispatch() {
-  http::request<http::string_body> message = parser_->release();
-  parser_.reset();
+  ReceivedRequest received = reader_.take();
   read_timer_.cancel();
-  HttpRequest request{.method = std::string(message.method_string()),
-                      .path = decode_path({message.target().data(), message.target().size()}),
-                      .headers = {},
-                      .body = std::move(message.body())};
-  for (const auto& field : message) {
-    request.headers.push_back({std::string(field.name_string()), std::string(field.value())});
-  }
-  keep_alive_ = message.keep_alive() && !draining_;
-  head_only_ = request.method == "HEAD";
-  chunked_ = message.version() >= 11;
+  keep_alive_ = received.keep_alive && !draining_;
+  head_only_ = received.request.method == "HEAD";
+  chunked_ = received.takes_chunks;
   busy_ = true;
-  const auto exchange = std::make_shared<HttpExchange>(shared_from_this(), std::move(request));
+  const auto exchange =
+      std::make_shared<HttpExchange>(shared_from_this(), std::move(received.request));
   exchange_ = exchange;
   try {
     shared_.handler(exchange);
@@ -447,13 +467,15 @@ void HttpConnection::dispatch() {
                        .body = R"({"error":{"message":"internal error","type":"server_error",)"
                                R"("param":null,"code":null}})"});
   }
+  if (eof_ && busy_) {
+    watch_for_loss();
+  }
 }
 
 void HttpConnection::send_response(const HttpResponse& response) {
   end_exchange();
-  std::string bytes =
-      response_head(response, shared_.options, keep_alive_,
-                    "Content-Length: " + std::to_string(response.body.size()) + "\r\n");
+  std::string bytes = response_head(
+      response, keep_alive_, "Content-Length: " + std::to_string(response.body.size()) + "\r\n");
   if (!head_only_) {
     bytes += response.body;
   }
@@ -462,8 +484,9 @@ void HttpConnection::send_response(const HttpResponse& response) {
 
 void HttpConnection::send_stream_head(const HttpResponse& head) {
   keep_alive_ = keep_alive_ && chunked_;
-  send(response_head(head, shared_.options, keep_alive_,
-                     chunked_ ? "Transfer-Encoding: chunked\r\n" : ""));
+  streaming_ = true;
+  blank_ = head.blank;
+  send(response_head(head, keep_alive_, chunked_ ? "Transfer-Encoding: chunked\r\n" : ""));
 }
 
 void HttpConnection::send_piece(std::string_view data) {

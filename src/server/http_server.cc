@@ -1,6 +1,7 @@
 #include "server/http_server.h"
 
 #include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <thread>
@@ -9,16 +10,19 @@
 
 #include "base/log.h"
 #include "server/http_connection.h"
+#include "server/listener.h"
+#include "server/tls.h"
 
 namespace godwit {
 namespace {
 
 namespace asio = boost::asio;
-using asio::ip::tcp;
 using boost::system::error_code;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kAcceptRetry{100};
+/// How long an interrupted answer may take to reach its client.
+constexpr milliseconds kLastWords{1000};
 
 }  // namespace
 
@@ -33,7 +37,7 @@ struct HttpServer::Impl {
 
   void accept() {
     acceptor.async_accept(asio::make_strand(shared.io),
-                          [this](error_code error, tcp::socket socket) {
+                          [this](error_code error, StreamSocket socket) {
                             if (!acceptor.is_open()) {
                               return;
                             }
@@ -53,8 +57,14 @@ struct HttpServer::Impl {
                           });
   }
 
-  void admit(tcp::socket socket) {
-    auto connection = std::make_shared<HttpConnection>(shared, std::move(socket));
+  void admit(StreamSocket socket) {
+    error_code ignored;  // A Unix socket has no such option.
+    socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+    const asio::any_io_executor strand = socket.get_executor();
+    auto connection = std::make_shared<HttpConnection>(
+        shared,
+        tls ? tls->make_transport(std::move(socket)) : make_plain_transport(std::move(socket)),
+        strand);
     bool refuse = false;
     {
       const std::lock_guard lock(shared.mutex);
@@ -83,11 +93,13 @@ struct HttpServer::Impl {
     }
   }
 
+  std::shared_ptr<const TlsContext> tls;  // null: none; the connections of `shared` use it
   HttpShared shared;
-  tcp::acceptor acceptor;
+  StreamAcceptor acceptor;
   asio::steady_timer retry;
   asio::executor_work_guard<asio::io_context::executor_type> work;
   std::uint16_t port = 0;
+  std::string socket_file;  // of a Unix socket
   std::vector<std::thread> threads;
 };
 
@@ -100,29 +112,16 @@ HttpServer::~HttpServer() {
 Result<std::unique_ptr<HttpServer>> HttpServer::create(const HttpServerOptions& options,
                                                        HttpHandler handler) {
   auto impl = std::make_unique<Impl>(options, std::move(handler));
-  const std::string address = options.host + ":" + std::to_string(options.port);
-  error_code error;
-  tcp::resolver resolver(impl->shared.io);
-  const auto endpoints =
-      resolver.resolve(options.host, std::to_string(options.port), tcp::resolver::passive, error);
-  if (error || endpoints.empty()) {
-    return invalid_argument("cannot find the address " + address + ": " + error.message(),
-                            "give --host an address of this machine");
+  if (!options.tls.certificate_file.empty()) {
+    impl->tls = TRY(TlsContext::create(options.tls));
   }
-  const tcp::endpoint endpoint = endpoints.begin()->endpoint();
-  impl->acceptor.open(endpoint.protocol(), error);
-  if (!error) {
-    impl->acceptor.set_option(tcp::acceptor::reuse_address(true), error);
-    impl->acceptor.bind(endpoint, error);
+  boost::asio::io_context& io = impl->shared.io;
+  if (options.unix_socket.empty()) {
+    impl->port = TRY(listen_on_port(io, options.host, options.port, impl->acceptor));
+  } else {
+    TRY(listen_on_path(io, options.unix_socket, impl->acceptor));
+    impl->socket_file = options.unix_socket;
   }
-  if (!error) {
-    impl->acceptor.listen(asio::socket_base::max_listen_connections, error);
-  }
-  if (error) {
-    return unavailable("cannot listen on " + address + ": " + error.message(),
-                       "choose another --port, or end the program that uses it");
-  }
-  impl->port = impl->acceptor.local_endpoint(error).port();
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }
 
@@ -142,6 +141,9 @@ void HttpServer::stop(milliseconds patience) {
   if (impl_->threads.empty()) {
     return;
   }
+  if (!impl_->socket_file.empty()) {
+    remove_socket_file(impl_->socket_file);
+  }
   asio::post(impl_->acceptor.get_executor(), [this] {
     error_code ignored;
     impl_->acceptor.close(ignored);
@@ -156,6 +158,11 @@ void HttpServer::stop(milliseconds patience) {
     std::unique_lock lock(shared.mutex);
     shared.changed.wait_for(lock, patience,
                             [&] { return shared.connections.empty() || shared.impatient; });
+  }
+  impl_->for_each_connection([](HttpConnection& connection) { connection.interrupt(); });
+  {
+    std::unique_lock lock(shared.mutex);
+    shared.changed.wait_for(lock, kLastWords, [&] { return shared.connections.empty(); });
   }
   impl_->for_each_connection([](HttpConnection& connection) { connection.lose(); });
   impl_->work.reset();

@@ -11,14 +11,16 @@
 
 #include "base/status.h"
 #include "server/http.h"
+#include "server/tls_options.h"
 
 namespace godwit {
 
 struct HttpServerOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 8000;  ///< 0 takes any free port.
+  std::uint16_t port = 8000;     ///< 0 takes any free port.
+  std::string unix_socket = {};  ///< Path of a Unix socket to listen on instead of the port.
+  TlsOptions tls = {};
   int threads = 2;
-  std::vector<HttpHeader> headers = {};  ///< Sent with every response.
   std::size_t max_header_bytes = std::size_t{64} << 10;
   std::size_t max_body_bytes = std::size_t{32} << 20;
   /// Bytes of a stream that wait for a slow client before it counts as gone.
@@ -34,7 +36,7 @@ struct HttpServerOptions {
 class HttpServer {
  public:
   /// Binds and listens; nothing is accepted before start(). Errors: kInvalidArgument or
-  /// kUnavailable naming the address and the system's reason.
+  /// kUnavailable naming the address and the system's reason, or the file that TLS cannot use.
   static Result<std::unique_ptr<HttpServer>> create(const HttpServerOptions& options,
                                                     HttpHandler handler);
   /// stop(0) when stop was not called.
@@ -43,11 +45,11 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   void start();
-  /// The port that is listened on.
+  /// The port that is listened on; 0 for a Unix socket.
   [[nodiscard]] std::uint16_t port() const;
 
-  /// Accepts no more, lets running exchanges finish for up to `patience`, disconnects the rest and
-  /// joins the threads.
+  /// Accepts no more, lets running exchanges finish for up to `patience`, interrupts the rest,
+  /// disconnects who does not take what is said then, and joins the threads.
   void stop(std::chrono::milliseconds patience);
   /// Cuts the patience of a stop() that another thread waits in.
   void stop_now();

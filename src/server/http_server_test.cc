@@ -1,5 +1,6 @@
 #include "server/http_server.h"
 
+#include <atomic>
 #include <future>
 #include <stdexcept>
 #include <thread>
@@ -41,10 +42,14 @@ bool has(const std::string& text, std::string_view part) {
 class Holder {
  public:
   void operator()(std::shared_ptr<Exchange> exchange) {
-    exchange->on_disconnect([this] { left_.set_value(); });
+    exchange->on_disconnect([this] {
+      has_left_ = true;
+      left_.set_value();
+    });
     held_.set_value(std::move(exchange));
   }
   std::shared_ptr<Exchange> wait() { return held_.get_future().get(); }
+  [[nodiscard]] bool has_left() const { return has_left_; }
   bool client_left() {
     return left_.get_future().wait_for(seconds(20)) == std::future_status::ready;
   }
@@ -52,6 +57,7 @@ class Holder {
  private:
   std::promise<std::shared_ptr<Exchange>> held_;
   std::promise<void> left_;
+  std::atomic<bool> has_left_ = false;
 };
 
 TEST(HttpServer, AnswersOneRequestAfterAnotherOnOneConnection) {
@@ -268,6 +274,85 @@ TEST(HttpServer, TellsTheHandlerWhenTheClientLeavesDuringAStream) {
   client.read_until("x\r\n");
   client.close();
   EXPECT_TRUE(holder.client_left());
+}
+
+TEST(HttpServer, AnswersAClientThatSendsNoMore) {
+  Holder holder;
+  const Running running([&](std::shared_ptr<Exchange> exchange) { holder(std::move(exchange)); });
+  RawClient client(running.port());
+  client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  auto exchange = holder.wait();
+  client.shutdown_send();
+  EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  exchange->post([exchange] { exchange->respond({.content_type = {}, .body = "late"}); });
+  exchange.reset();
+  EXPECT_TRUE(client.read_to_end().ends_with("late"));
+}
+
+TEST(HttpServer, StreamsOnToAClientThatSendsNoMore) {
+  Holder holder;
+  const Running running([&](std::shared_ptr<Exchange> exchange) {
+    exchange->start_stream({.blank = "-"});
+    holder(std::move(exchange));
+  });
+  RawClient client(running.port());
+  client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  auto exchange = holder.wait();
+  client.shutdown_send();
+  client.read_until("\r\n\r\n");
+  EXPECT_EQ(client.read_until("-\r\n"), "1\r\n-\r\n");
+  exchange->post([exchange] {
+    exchange->write("late");
+    exchange->finish();
+  });
+  exchange.reset();
+  EXPECT_EQ(client.read_to_end(), "4\r\nlate\r\n0\r\n\r\n");
+}
+
+TEST(HttpServer, NoticesThatAClientThatSendsNoMoreHasLeft) {
+  Holder holder;
+  const Running running([&](std::shared_ptr<Exchange> exchange) {
+    exchange->start_stream({.blank = "-"});
+    holder(std::move(exchange));
+  });
+  RawClient client(running.port());
+  client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  const auto exchange = holder.wait();
+  client.shutdown_send();
+  client.read_until("-\r\n");
+  EXPECT_FALSE(holder.has_left());
+  client.close();
+  exchange->post([exchange] { exchange->write("who is there?"); });
+  EXPECT_TRUE(holder.client_left());
+}
+
+TEST(HttpServer, RefusesATrailerThatIsTooLarge) {
+  const Running running(&echo, {.max_header_bytes = 1000});
+  for (const char* end : {"", "\r\n\r\n"}) {
+    RawClient client(running.port());
+    client.send(
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX: " +
+        std::string(2000, 'x') + end);
+    EXPECT_TRUE(client.read_to_end().starts_with("HTTP/1.1 431 ")) << end;
+  }
+}
+
+TEST(HttpServer, StopLetsAnInterruptedStreamSayWhy) {
+  Holder holder;
+  Running running([&](std::shared_ptr<Exchange> exchange) {
+    exchange->start_stream({});
+    exchange->on_interrupt([exchange = exchange.get()] {
+      exchange->write("over");
+      exchange->finish();
+    });
+    holder(std::move(exchange));
+  });
+  RawClient client(running.port());
+  client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  const auto exchange = holder.wait();
+  running.server->stop(milliseconds(0));
+  EXPECT_TRUE(client.read_to_end().ends_with("4\r\nover\r\n0\r\n\r\n"));
+  EXPECT_FALSE(holder.has_left());
 }
 
 TEST(HttpServer, GivesUpOnAClientThatDoesNotReadItsStream) {

@@ -6,6 +6,7 @@
 #include "server/chat_answer.h"
 #include "server/chat_prompt.h"
 #include "server/error_body.h"
+#include "server/request_log.h"
 #include "server/stream_pace.h"
 #include "text/tokenizer.h"
 
@@ -95,6 +96,9 @@ void handle_chat(ServerContext& server, std::shared_ptr<Exchange> exchange) {
       pace_answer(make_chat_answer(std::move(chat->answer), *exchange), interval);
   std::vector<Request> requests;
   requests.push_back(std::move(chat->request));
+  if (server.log_requests) {
+    log_requests(requests);
+  }
   run_generation(*server.engine, std::move(exchange), std::move(requests), std::move(answer));
 }
 

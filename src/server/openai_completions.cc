@@ -6,6 +6,7 @@
 
 #include "server/completion_answer.h"
 #include "server/error_body.h"
+#include "server/request_log.h"
 #include "server/stream_pace.h"
 #include "text/tokenizer.h"
 
@@ -140,6 +141,9 @@ void handle_completions(ServerContext& server, std::shared_ptr<Exchange> exchang
   const std::int32_t interval = request->answer.fields.stream_interval;
   auto answer =
       pace_answer(make_completion_answer(std::move(request->answer), *exchange), interval);
+  if (server.log_requests) {
+    log_requests(request->requests);
+  }
   run_generation(*server.engine, std::move(exchange), std::move(request->requests),
                  std::move(answer));
 }

@@ -65,6 +65,8 @@ Result<std::string> read_request_id(FieldReader& fields, const HttpRequest& requ
   TRY(fields.read("request_id", id));
   if (const std::string* header = request.header("x-request-id")) {
     id = *header;
+  } else if (id.empty()) {
+    id = request.id;
   }
   if (id.size() > kMaxIdLength) {
     return invalid_argument("request_id is longer than " + std::to_string(kMaxIdLength) +

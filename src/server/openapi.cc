@@ -154,7 +154,7 @@ Json operation(const Endpoint& endpoint) {
 
 }  // namespace
 
-Json openapi_description(std::string_view version) {
+Json openapi_description(std::string_view version, std::string_view root_path) {
   Json paths;
   for (const Endpoint& endpoint : kEndpoints) {
     const Json* others = paths.find(endpoint.path);
@@ -168,10 +168,14 @@ Json openapi_description(std::string_view version) {
         &kDetokenizeFields, &kStreamOptionFields, &kRepetitionDetectionFields}) {
     schemas.set(table->name, request_schema(*table));
   }
-  return JsonObject{{"openapi", "3.1.0"},
-                    {"info", JsonObject{{"title", "godwit"}, {"version", version}}},
-                    {"paths", std::move(paths)},
-                    {"components", JsonObject{{"schemas", std::move(schemas)}}}};
+  Json description = JsonObject{{"openapi", "3.1.0"},
+                                {"info", JsonObject{{"title", "godwit"}, {"version", version}}},
+                                {"paths", std::move(paths)},
+                                {"components", JsonObject{{"schemas", std::move(schemas)}}}};
+  if (!root_path.empty()) {
+    description.set("servers", JsonArray{JsonObject{{"url", root_path}}});
+  }
+  return description;
 }
 
 }  // namespace godwit

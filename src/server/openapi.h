@@ -8,7 +8,8 @@
 
 namespace godwit {
 
-/// The description. `version` is the server's own.
-Json openapi_description(std::string_view version);
+/// The description. `version` is the server's own; `root_path` is the prefix under which a proxy
+/// shows it, or empty.
+Json openapi_description(std::string_view version, std::string_view root_path = {});
 
 }  // namespace godwit

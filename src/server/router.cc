@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/log.h"
 #include "server/chat_page.h"
 #include "server/error_body.h"
 #include "server/models.h"
@@ -56,7 +55,7 @@ void answer_chat_page(ServerContext& /*server*/, ExchangePtr exchange) {
 }
 
 void answer_openapi(ServerContext& server, ExchangePtr exchange) {
-  exchange->respond({.body = to_json(openapi_description(server.version))});
+  exchange->respond({.body = to_json(openapi_description(server.version, server.root_path))});
 }
 
 void answer_models(ServerContext& server, ExchangePtr exchange) {
@@ -106,17 +105,6 @@ bool matches(const Route& route, std::string_view path) {
                          : path == route.path;
 }
 
-/// Allows pages of every origin to ask, as vLLM does.
-HttpResponse preflight(const HttpRequest& request) {
-  const std::string* wanted = request.header("access-control-request-headers");
-  return {
-      .content_type = {},
-      .headers = {{"Access-Control-Allow-Methods", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"},
-                  {"Access-Control-Allow-Headers", wanted == nullptr ? "*" : *wanted},
-                  {"Access-Control-Max-Age", "600"}},
-      .body = {}};
-}
-
 }  // namespace
 
 ApiKeys::ApiKeys(const std::vector<std::string>& keys) {
@@ -145,9 +133,8 @@ bool ApiKeys::admits(const HttpRequest& request) const {
 
 void Router::route(std::shared_ptr<Exchange> exchange) const {
   const HttpRequest& request = exchange->request();
-  log::debug("{} {}", request.method, request.path);
-  if (request.method == "OPTIONS" && request.header("access-control-request-method") != nullptr) {
-    exchange->respond(preflight(request));
+  if (request.method == "OPTIONS" && request.path == "*") {  // RFC 9110, section 9.3.7.
+    exchange->respond({.content_type = {}, .headers = {{"Allow", "GET, HEAD, OPTIONS, POST"}}});
     return;
   }
   const std::string method = request.method == "HEAD" ? "GET" : request.method;

@@ -23,7 +23,7 @@ class ApiKeys {
   std::vector<Sha256Digest> digests_;
 };
 
-/// Finds the handler of a request. Answers 401, 404 and 405, and browsers' preflight requests.
+/// Finds the handler of a request. Answers 401, 404, 405 and `OPTIONS *`.
 ///
 /// Threading: route() may run on any number of threads at once. `server` must outlive the router.
 class Router {

@@ -7,10 +7,14 @@
 namespace godwit {
 
 struct Server::Impl {
-  explicit Impl(const std::vector<std::string>& api_keys) : router(context, api_keys) {}
+  Impl(EdgeOptions edge_options, const std::vector<std::string>& api_keys, const Clock& clock)
+      : router(context, api_keys),
+        edge(std::move(edge_options), context.ids, clock,
+             [this](std::shared_ptr<Exchange> exchange) { router.route(std::move(exchange)); }) {}
 
   ServerContext context;
   Router router;
+  Edge edge;
   std::unique_ptr<HttpServer> http;  // last: its threads use the rest
 };
 
@@ -29,17 +33,19 @@ Result<std::unique_ptr<Server>> Server::create(ServerOptions options,
                                                std::unique_ptr<EngineClient> engine,
                                                const Clock& clock) {
   CHECK(!options.model.names.empty());
-  auto impl = std::make_unique<Impl>(options.api_keys);
+  const std::string root_path = options.edge.root_path;
+  auto impl = std::make_unique<Impl>(std::move(options.edge), options.api_keys, clock);
+  impl->context.root_path = root_path;
+  impl->context.log_requests = options.log_requests;
   impl->context.model = std::move(options.model);
   impl->context.version = std::move(options.version);
   impl->context.engine = std::move(engine);
   impl->context.clock = &clock;
   impl->context.model.created = clock.unix_seconds();
-  options.http.headers.push_back({"Access-Control-Allow-Origin", "*"});
-  impl->http = TRY(HttpServer::create(options.http,
-                                      [router = &impl->router](std::shared_ptr<Exchange> exchange) {
-                                        router->route(std::move(exchange));
-                                      }));
+  impl->http = TRY(
+      HttpServer::create(options.http, [edge = &impl->edge](std::shared_ptr<Exchange> exchange) {
+        edge->handle(std::move(exchange));
+      }));
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "server/edge.h"
 #include "server/engine_client.h"
 #include "server/http_server.h"
 #include "server/server_context.h"
@@ -18,6 +19,8 @@ namespace godwit {
 struct ServerOptions {
   HttpServerOptions http;
   ServedModel model;
+  EdgeOptions edge;
+  bool log_requests = false;          ///< Each request to the engine gets a line in the log.
   std::vector<std::string> api_keys;  ///< Empty: everyone may ask.
   std::string version;                ///< For GET /version.
 };

@@ -64,6 +64,8 @@ class UnknownFields {
 struct ServerContext {
   ServedModel model;
   std::string version;
+  std::string root_path;      ///< The prefix under which a proxy shows this server; may be empty.
+  bool log_requests = false;  ///< Each request to the engine gets a line in the log.
   std::unique_ptr<EngineClient> engine;
   const Clock* clock = nullptr;
   std::atomic<bool> draining = false;  ///< Refuses requests; those that run go on.

@@ -66,7 +66,7 @@ Delta delta(TokenId token, std::optional<FinishReason> reason) {
 }
 
 std::string post(const std::string& body) {
-  return "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+  return "POST /v1/completions HTTP/1.1\r\nHost: x\r\nOrigin: http://y\r\nContent-Length: " +
          std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 

@@ -10,7 +10,8 @@ void start_events(Exchange& exchange) {
   // Proxies such as nginx hold streams back unless they are told not to.
   exchange.start_stream({.content_type = "text/event-stream; charset=utf-8",
                          .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}},
-                         .body = {}});
+                         .body = {},
+                         .blank = ":\n\n"});
 }
 
 void send(Exchange& exchange, const Json& event) {

@@ -33,6 +33,7 @@ struct SentencePieceModel {
   std::vector<SentencePiece> pieces;  ///< By id.
   bool unigram = true;                ///< Otherwise BPE.
   bool byte_fallback = false;
+  bool single_precision = true;  ///< Unigram's scores are added up in float, as its own code does.
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
   bool escape_whitespaces = true;

@@ -3,6 +3,7 @@
 // split rule (tokenizer.ggml.pre), and the table here says which steps that is in tokenizer.json's
 // terms.
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -23,7 +24,7 @@ enum class Rule { kGpt2, kDigitsThenGpt2, kFalcon, kPatterns };
 struct PreRow {
   std::string_view name;
   Rule rule;
-  std::array<std::string_view, 5> patterns;  ///< For kPatterns, up to the first empty one.
+  std::array<std::string_view, 6> patterns;  ///< For kPatterns, up to the first empty one.
   bool compose;                              ///< The model's tokenizer applies NFC.
   bool ignore_merges;                        ///< As BpeOptions.
   bool add_bos;                              ///< Where the file does not say.
@@ -34,7 +35,7 @@ constexpr std::array kRows = {
     PreRow{"phi-2", Rule::kGpt2, {}, false, false, false},
     PreRow{"starcoder", Rule::kDigitsThenGpt2, {}, false, false, false},
     PreRow{"refact", Rule::kDigitsThenGpt2, {}, false, false, false},
-    PreRow{"command-r", Rule::kDigitsThenGpt2, {}, true, false, true},
+    PreRow{"command-r", Rule::kDigitsThenGpt2, {}, true, false, false},
     PreRow{"mpt", Rule::kGpt2, {}, true, false, false},
     PreRow{"smollm", Rule::kDigitsThenGpt2, {}, false, false, false},
     PreRow{"falcon", Rule::kFalcon, {}, false, false, false},
@@ -44,8 +45,7 @@ constexpr std::array kRows = {
     PreRow{"tekken", Rule::kPatterns, {kTekkenPattern}, false, true, true},
     PreRow{"deepseek-coder",
            Rule::kPatterns,
-           {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)",
-            "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", R"(\p{N})"},
+           {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", kCjkPattern, R"(\p{N})"},
            false,
            false,
            false},
@@ -55,7 +55,72 @@ constexpr std::array kRows = {
            false,
            false,
            false},
+    PreRow{"deepseek-llm",
+           Rule::kPatterns,
+           {R"([\r\n])", kDeepseekLlmLetters, kDeepseekLlmPunctuation, R"(\s+$)", kCjkPattern,
+            R"(\p{N}+)"},
+           false,
+           false,
+           false},
+    PreRow{"default",
+           Rule::kPatterns,
+           {R"([\p{P}$+<=>^~|]+)", kGpt2Pattern, R"(\p{N}+)", "[0-9][0-9][0-9]"},
+           false,
+           false,
+           false},
+    PreRow{"dbrx", Rule::kPatterns, {kCl100kPattern}, false, false, false},
+    PreRow{"stablelm2", Rule::kPatterns, {kQwen2Pattern}, false, false, false},
+    PreRow{"seed-coder", Rule::kPatterns, {kSeedPattern}, false, false, false},
+    PreRow{"qwen35", Rule::kPatterns, {kQwen35Pattern}, false, false, false},
+    PreRow{"glm4", Rule::kPatterns, {kCl100kPattern}, false, true, false},
+    PreRow{"bloom", Rule::kPatterns, {kBloomPattern}, false, false, false},
+    PreRow{"viking", Rule::kPatterns, {kBloomPattern, R"(\p{N})"}, false, false, false},
 };
+
+/// Further names of these rules.
+struct PreAlias {
+  std::string_view name;
+  std::string_view row;
+};
+
+constexpr std::array kAliases = {
+    PreAlias{"", "default"},
+    PreAlias{"llama3", "llama-bpe"},
+    PreAlias{"llama-v3", "llama-bpe"},
+    PreAlias{"falcon3", "llama-bpe"},
+    PreAlias{"falcon-h1", "llama-bpe"},
+    PreAlias{"pixtral", "llama-bpe"},
+    PreAlias{"lfm2", "llama-bpe"},
+    PreAlias{"olmo", "gpt-2"},
+    PreAlias{"jais", "gpt-2"},
+    PreAlias{"exaone4", "gpt-2"},
+    PreAlias{"trillion", "gpt-2"},
+    PreAlias{"granite-docling", "gpt-2"},
+    PreAlias{"gigachat", "gpt-2"},
+    PreAlias{"a.x-4.0", "gpt-2"},
+    PreAlias{"mellum", "gpt-2"},
+    PreAlias{"codeshell", "starcoder"},
+    PreAlias{"exaone", "starcoder"},
+    PreAlias{"minerva-7b", "starcoder"},
+    PreAlias{"smaug-bpe", "dbrx"},
+    PreAlias{"chatglm-bpe", "dbrx"},
+    PreAlias{"megrez", "stablelm2"},
+    PreAlias{"hunyuan", "stablelm2"},
+    PreAlias{"bailingmoe", "stablelm2"},
+    PreAlias{"deepseek-r1-qwen", "qwen2"},
+    PreAlias{"hunyuan-dense", "deepseek-v3"},
+    PreAlias{"poro-chat", "bloom"},
+    PreAlias{"gpt3-finnish", "bloom"},
+};
+
+const PreRow* find_row(std::string_view name) {
+  const auto* alias = std::find_if(kAliases.begin(), kAliases.end(),
+                                   [&](const PreAlias& each) { return each.name == name; });
+  const std::string_view wanted = alias == kAliases.end() ? name : alias->row;
+  const auto* row = std::find_if(kRows.begin(), kRows.end(),
+                                 [&](const PreRow& each) { return each.name == wanted; });
+  return row == kRows.end() ? nullptr : row;
+}
 
 // Values of tokenizer.ggml.token_type.
 constexpr std::int32_t kTypeUnknown = 2;
@@ -179,10 +244,7 @@ Result<Tokenizer> Tokenizer::from_gguf(const GgufVocabulary& gguf) {
   if (gguf.model != "gpt2") {
     return unimplemented("GGUF: tokenizer.ggml.model '" + gguf.model + "' is not supported");
   }
-  const PreRow* row = nullptr;
-  for (const PreRow& candidate : kRows) {
-    row = candidate.name == gguf.pre ? &candidate : row;
-  }
+  const PreRow* row = find_row(gguf.pre);
   if (row == nullptr) {
     return unimplemented("GGUF: tokenizer.ggml.pre '" + gguf.pre + "' is not supported",
                          "use a folder with the model's tokenizer.json");

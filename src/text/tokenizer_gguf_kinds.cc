@@ -60,6 +60,7 @@ Result<Tokenizer> sentencepiece_from_gguf(const GgufVocabulary& gguf, bool unigr
     model.unknown_text = gguf.tokens[static_cast<std::size_t>(*unknown)];
   }
   model.unigram = unigram;
+  model.single_precision = false;  // As llama.cpp; it tells among splits that are equally good.
   model.byte_fallback =
       std::any_of(model.pieces.begin(), model.pieces.end(),
                   [](const SentencePiece& p) { return p.type == SentencePieceType::kByte; });

@@ -11,17 +11,11 @@
 
 #include "base/json.h"
 #include "support/fixtures.h"
+#include "text/testing/gguf_conversion.h"
 #include "text/tokenizer.h"
 
 namespace godwit {
 namespace {
-
-/// A vocabulary and the texts that its views look into.
-struct OwnedVocabulary {
-  std::string file;
-  std::vector<std::string> texts;
-  GgufVocabulary vocabulary;
-};
 
 /// Walks the metadata of a GGUF file that is known to be sound.
 class MetadataReader {
@@ -104,8 +98,8 @@ void read_value(MetadataReader& reader, std::string_view key, GgufVocabulary& ou
   }
 }
 
-OwnedVocabulary read_gguf(const std::filesystem::path& path) {
-  OwnedVocabulary result;
+test::OwnedVocabulary read_gguf(const std::filesystem::path& path) {
+  test::OwnedVocabulary result;
   result.file = test::read_text(path);
   MetadataReader reader(result.file);
   reader.skip(8);  // magic and version
@@ -115,48 +109,6 @@ OwnedVocabulary read_gguf(const std::filesystem::path& path) {
     const std::string_view key = reader.string();
     read_value(reader, key, result.vocabulary);
   }
-  return result;
-}
-
-/// Writes the vocabulary of a tokenizer.json the way a converter to GGUF does.
-OwnedVocabulary convert(const std::filesystem::path& path, const std::string& pre) {
-  OwnedVocabulary result;
-  const Result<Json> json = parse_json(test::read_text(path), "tokenizer.json");
-  EXPECT_TRUE(json.ok());
-  const Json& model = *json->find("model");
-  std::vector<std::string> tokens(model.find("vocab")->as_object().size() + 2000);
-  std::vector<std::int32_t> types(tokens.size(), 1);
-  std::size_t size = 0;
-  const auto put = [&](const Json& id, const std::string& token, std::int32_t type) {
-    const auto index = static_cast<std::size_t>(*id.to_int64());
-    tokens.at(index) = token;
-    types.at(index) = type;
-    size = std::max(size, index + 1);
-  };
-  for (const JsonMember& member : model.find("vocab")->as_object()) {
-    put(member.second, member.first, 1);
-  }
-  for (const Json& token : json->find("added_tokens")->as_array()) {
-    put(*token.find("id"), token.find("content")->as_string(),
-        token.find("special")->as_bool() ? 3 : 4);
-  }
-  tokens.resize(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    tokens[i] = tokens[i].empty() ? "[PAD" + std::to_string(i) + "]" : tokens[i];
-  }
-  types.resize(size);
-  for (const Json& merge : model.find("merges")->as_array()) {
-    tokens.push_back(merge.is_string()
-                         ? merge.as_string()
-                         : merge.as_array()[0].as_string() + " " + merge.as_array()[1].as_string());
-  }
-  result.texts = std::move(tokens);
-  const auto split = result.texts.begin() + static_cast<std::ptrdiff_t>(size);
-  result.vocabulary.tokens.assign(result.texts.begin(), split);
-  result.vocabulary.merges.assign(split, result.texts.end());
-  result.vocabulary.token_types = std::move(types);
-  result.vocabulary.model = "gpt2";
-  result.vocabulary.pre = pre;
   return result;
 }
 
@@ -228,7 +180,7 @@ TEST_P(GgufVocabularyFile, MatchesHuggingFace) {
     GTEST_SKIP() << "needs ../shared/fixtures";
   }
   const std::filesystem::path folder = *shared / "tokenizers" / "_ggml_vocab";
-  const OwnedVocabulary owned = read_gguf(folder / ("ggml-vocab-" + GetParam() + ".gguf.gz"));
+  const test::OwnedVocabulary owned = read_gguf(folder / ("ggml-vocab-" + GetParam() + ".gguf.gz"));
   const Result<Tokenizer> tokenizer = Tokenizer::from_gguf(owned.vocabulary);
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
   check_vectors(*tokenizer, folder, GetParam());
@@ -255,8 +207,8 @@ TEST_P(GgufPre, MatchesTokenizerJson) {
     GTEST_SKIP() << "needs ../shared/fixtures";
   }
   const std::filesystem::path folder = *shared / "tokenizers";
-  const OwnedVocabulary owned =
-      convert(folder / GetParam().tokenizer / "tokenizer.json.gz", GetParam().pre);
+  const test::OwnedVocabulary owned =
+      test::convert_to_gguf(folder / GetParam().tokenizer / "tokenizer.json.gz", GetParam().pre);
   const Result<Tokenizer> tokenizer = Tokenizer::from_gguf(owned.vocabulary);
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
   check_golden(*tokenizer, folder, GetParam().tokenizer);
@@ -290,7 +242,7 @@ TEST(GgufSentencePiece, MatchesTheTokenizerJsonOfTheModel) {
   if (!shared) {
     GTEST_SKIP() << "needs ../shared/fixtures";
   }
-  const OwnedVocabulary owned =
+  const test::OwnedVocabulary owned =
       read_gguf(*shared / "tokenizers/_ggml_vocab/ggml-vocab-llama-spm.gguf.gz");
   const Result<Tokenizer> tokenizer = Tokenizer::from_gguf(owned.vocabulary);
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
@@ -303,7 +255,7 @@ TEST(GgufBert, MatchesTheTokenizerJsonOfTheModel) {
   if (!shared) {
     GTEST_SKIP() << "needs ../shared/fixtures";
   }
-  const OwnedVocabulary owned =
+  const test::OwnedVocabulary owned =
       read_gguf(*shared / "tokenizers/_ggml_vocab/ggml-vocab-bert-bge.gguf.gz");
   const Result<Tokenizer> tokenizer = Tokenizer::from_gguf(owned.vocabulary);
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
@@ -320,8 +272,8 @@ TEST(GgufPreOfDigits, SplitsThemAsTheModelDoes) {
   const std::vector<std::string> texts =
       split_on(test::read_text(folder / "tests.inp"), "\n__ggml_vocab_test__\n");
   for (const std::string pre : {"refact", "command-r"}) {
-    const OwnedVocabulary owned =
-        convert(*shared / "tokenizers" / "starcoder" / "tokenizer.json.gz", pre);
+    const test::OwnedVocabulary owned =
+        test::convert_to_gguf(*shared / "tokenizers" / "starcoder" / "tokenizer.json.gz", pre);
     const Result<Tokenizer> tokenizer = Tokenizer::from_gguf(owned.vocabulary);
     ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().message();
     const std::vector<std::string> lines =

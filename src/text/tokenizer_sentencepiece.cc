@@ -87,7 +87,7 @@ TokenModel make_model(const SentencePieceModel& source, Vocabulary vocabulary, T
       pieces.push_back({static_cast<TokenId>(i), score});
     }
   }
-  const UnigramOptions options{unknown, source.byte_fallback, true};
+  const UnigramOptions options{unknown, source.byte_fallback, source.single_precision};
   return UnigramModel(std::move(vocabulary), pieces,
                       static_cast<float>(lowest - kUnigramUnknownPenalty), options);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "weights/gguf_parts.h"
 #include "weights/safetensors.h"
 
 namespace godwit {
@@ -82,9 +83,10 @@ Result<Checkpoint> Checkpoint::open(const std::filesystem::path& path) {
 Result<Checkpoint> Checkpoint::open_gguf(const std::filesystem::path& path) {
   Checkpoint checkpoint;
   checkpoint.path_ = path;
-  checkpoint.gguf_ = TRY(GgufFile::open(path));
-  checkpoint.files_.push_back(path.string());
-  checkpoint.mappings_.push_back(checkpoint.gguf_->mapping());
+  GgufParts parts = TRY(open_gguf_parts(path));
+  checkpoint.files_ = std::move(parts.files);
+  checkpoint.mappings_ = std::move(parts.mappings);
+  checkpoint.gguf_ = std::move(parts.whole);
   checkpoint.tensors_ = checkpoint.gguf_->tensors();
   TRY(checkpoint.sort_tensors());
   return checkpoint;

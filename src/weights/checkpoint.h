@@ -1,6 +1,6 @@
 #pragma once
 // The stored tensors of a model, whatever the format: a folder with model.safetensors, a folder
-// with model.safetensors.index.json and its shards, or one .gguf file.
+// with model.safetensors.index.json and its shards, or a .gguf file with its further parts.
 
 #include <cstddef>
 #include <filesystem>
@@ -40,7 +40,8 @@ class Checkpoint {
   /// Bytes of all tensors.
   [[nodiscard]] std::size_t total_bytes() const;
 
-  /// The GGUF file with its metadata; null pointer for other formats.
+  /// The GGUF file with its metadata, of several the first with the tensors of all; null pointer
+  /// for other formats.
   [[nodiscard]] const GgufFile* gguf() const { return gguf_ ? &*gguf_ : nullptr; }
   /// What keeps the tensors' bytes mapped.
   [[nodiscard]] const std::vector<std::shared_ptr<const MappedFile>>& mappings() const {

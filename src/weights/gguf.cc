@@ -228,6 +228,13 @@ Result<std::vector<float>> GgufFile::get_floats(std::string_view key) const {
   return values;
 }
 
+void GgufFile::add_tensors(const GgufFile& part, std::size_t index) {
+  for (const StoredTensor& tensor : part.tensors()) {
+    tensors_.push_back(tensor);
+    tensors_.back().file = index;
+  }
+}
+
 const StoredTensor* GgufFile::find(std::string_view name) const {
   const auto found = std::find_if(tensors_.begin(), tensors_.end(),
                                   [&](const StoredTensor& tensor) { return tensor.name == name; });

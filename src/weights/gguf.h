@@ -80,6 +80,9 @@ class GgufFile {
   [[nodiscard]] const std::vector<StoredTensor>& tensors() const { return tensors_; }
   /// Null pointer when there is none of that name.
   [[nodiscard]] const StoredTensor* find(std::string_view name) const;
+  /// Adds the tensors of a further part of the model, StoredTensor::file being `index`. The caller
+  /// keeps that part's mapping.
+  void add_tensors(const GgufFile& part, std::size_t index);
   /// The mapping; null when made by parse().
   [[nodiscard]] const std::shared_ptr<const MappedFile>& mapping() const { return mapping_; }
 

@@ -42,12 +42,25 @@ std::unique_ptr<ModelHarness> ModelHarness::load(const std::filesystem::path& pa
                                     .max_num_seqs = kSequences,
                                     .kv_dtype = exact ? DType::kF32 : DType::kBF16};
   harness->plan_ = must(plan_memory(*files.model, files.checkpoint.total_bytes(), 0, memory));
+  harness->deal_blocks();
   harness->model_ = must(load_model(std::move(files), *harness->device_, *harness->stream_,
                                     harness->plan_.max_model_len));
-  harness->cache_ = must(KvStorage::create(*harness->device_, harness->plan_.kv, memory.kv_dtype,
-                                           harness->plan_.num_blocks));
+  harness->cache_ =
+      must(KvStorage::create(*harness->device_, harness->plan_.kv, harness->plan_.layout,
+                             memory.kv_dtype, harness->model_.model->geometry().num_layers));
   harness->poison_cache();
   return harness;
+}
+
+/// Gives each group slabs for whole contexts of all sequences, windows or not.
+void ModelHarness::deal_blocks() {
+  CacheLayout& layout = plan_.layout;
+  blocks_each_ = blocks_for(plan_.max_model_len, options_.block_size);
+  layout.num_slabs = 0;
+  for (const GroupLayout& group : layout.groups) {
+    first_blocks_.push_back(layout.num_slabs * group.blocks_per_slab);
+    layout.num_slabs += blocks_for(blocks_each_ * kSequences, group.blocks_per_slab);
+  }
 }
 
 std::int64_t ModelHarness::vocab_size() const {
@@ -55,28 +68,27 @@ std::int64_t ModelHarness::vocab_size() const {
 }
 
 void ModelHarness::poison_cache() {
-  for (const LayerCache& layer : cache_.layers()) {
-    // All bits set is a NaN in f32 and in bf16.
-    const std::vector<std::byte> ones(layer.k.bytes(), std::byte{0xFF});
-    must(stream_->copy_in(layer.k.data, ones));
-    must(stream_->copy_in(layer.v.data, ones));
-  }
+  // All bits set is a NaN in f32 and in bf16.
+  const std::vector<std::byte> ones(cache_.buffer().size(), std::byte{0xFF});
+  must(stream_->copy_in(cache_.buffer().data(), ones));
 }
 
 std::vector<std::vector<float>> ModelHarness::step(const std::vector<Chunk>& chunks) {
   ScheduledBatch batch;
   SequenceTable sequences(kSequences);
   std::vector<std::int32_t> ids;
-  const std::int64_t blocks_each = blocks_for(plan_.max_model_len, options_.block_size);
   for (const Chunk& chunk : chunks) {
     const SequenceId id{chunk.sequence};
     RunnerSequence& sequence =
         sequences.start({.id = id, .tokens = {}, .prompt_len = 0, .sampling = {}, .seed = 0});
     const std::int64_t end = chunk.start + static_cast<std::int64_t>(chunk.ids.size());
-    for (std::int64_t i = 0; i < blocks_for(end, options_.block_size); ++i) {
-      // Odd multiplier steps through all of a sequence's blocks in a mixed order.
-      sequence.blocks.push_back(BlockId{
-          static_cast<std::int32_t>(chunk.sequence + kSequences * ((i * 7 + 3) % blocks_each))});
+    for (const std::int64_t first : first_blocks_) {
+      std::vector<BlockId>& blocks = sequence.blocks.emplace_back();
+      for (std::int64_t i = 0; i < blocks_for(end, options_.block_size); ++i) {
+        // Odd multiplier steps through all of a sequence's blocks in a mixed order.
+        blocks.push_back(static_cast<BlockId>(first + chunk.sequence +
+                                              kSequences * ((i * 7 + 3) % blocks_each_)));
+      }
     }
     batch.sequences.push_back({.id = id,
                                .start = chunk.start,
@@ -89,8 +101,7 @@ std::vector<std::vector<float>> ModelHarness::step(const std::vector<Chunk>& chu
   batch.total_tokens = static_cast<std::int64_t>(ids.size());
 
   Workspace::Scope scope(stream_->workspace());
-  const DeviceBatch tensors =
-      must(make_device_batch(*stream_, batch, sequences, options_.block_size));
+  const DeviceBatch tensors = must(make_device_batch(*stream_, batch, sequences, plan_.layout));
   const Context context = {.stream = *stream_,
                            .precision = options_.precision,
                            .attention = tensors.attention,

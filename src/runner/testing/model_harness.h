@@ -53,10 +53,14 @@ class ModelHarness {
  private:
   ModelHarness() = default;
 
+  void deal_blocks();
+
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
   HarnessOptions options_;
   MemoryPlan plan_;
+  std::int64_t blocks_each_ = 0;            // Of one sequence, in each group.
+  std::vector<std::int64_t> first_blocks_;  // The id of each group's first one.
   LoadedModel model_;
   KvStorage cache_;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -40,10 +41,13 @@ inline TokenId draw(std::uint64_t digest, std::int64_t vocabulary) {
 
 class RunnerDouble {
  public:
-  RunnerDouble(std::int64_t num_blocks, std::int64_t block_size, std::int64_t vocabulary)
-      : block_size_(block_size),
-        vocabulary_(vocabulary),
-        slots_(static_cast<std::size_t>(num_blocks * block_size)) {}
+  RunnerDouble(CacheLayout layout, std::int64_t vocabulary)
+      : layout_(std::move(layout)), block_size_(layout_.block_size), vocabulary_(vocabulary) {
+    for (std::size_t group = 0; group < layout_.groups.size(); ++group) {
+      slots_.emplace_back(static_cast<std::size_t>(layout_.num_blocks(group) * block_size_));
+    }
+    owners_.resize(static_cast<std::size_t>(layout_.num_slabs * layout_.slab_units));
+  }
 
   /// The salt is not part of a batch, since the cache's content does not depend on it.
   void set_salt(SequenceId id, std::string salt) { salts_[id] = std::move(salt); }
@@ -70,7 +74,7 @@ class RunnerDouble {
     std::vector<SampledToken> drawn;
     for (const ScheduledSequence& work : batch.sequences) {
       State& state = states_.at(work.id);
-      check_reads(state);
+      check_reads(state, work.start);
       if (work.samples) {
         CHECK_EQ(state.computed, static_cast<std::int64_t>(state.digests.size()));
         const TokenId token = draw(state.digests.back(), vocabulary_);
@@ -82,10 +86,10 @@ class RunnerDouble {
   }
 
   /// The last step that wrote into the block; -1 if a slot of it was never written.
-  [[nodiscard]] std::int64_t last_step(BlockId block) const {
+  [[nodiscard]] std::int64_t last_step(std::size_t group, BlockId block) const {
     std::int64_t last = 0;
     for (std::int64_t offset = 0; offset < block_size_; ++offset) {
-      const Slot& slot = slots_[static_cast<std::size_t>(first_slot(block) + offset)];
+      const Slot& slot = slots_[group].at(slot_index(block, offset));
       if (!slot.written) {
         return -1;
       }
@@ -105,7 +109,7 @@ class RunnerDouble {
   struct State {
     std::uint64_t digest_before = 0;
     std::vector<std::uint64_t> digests;  // One for each token.
-    std::vector<BlockId> blocks;
+    GroupBlocks blocks;
     std::int64_t computed = 0;
 
     void append(TokenId token) {
@@ -114,23 +118,18 @@ class RunnerDouble {
     }
   };
 
-  [[nodiscard]] std::int64_t first_slot(BlockId block) const {
-    return static_cast<std::int64_t>(block) * block_size_;
+  [[nodiscard]] std::size_t slot_index(BlockId block, std::int64_t offset) const {
+    return static_cast<std::size_t>(static_cast<std::int64_t>(block) * block_size_ + offset);
   }
-  Slot& slot_at(const State& state, std::int64_t position) {
-    const BlockId block = state.blocks.at(static_cast<std::size_t>(position / block_size_));
-    return slots_.at(static_cast<std::size_t>(first_slot(block) + position % block_size_));
+  Slot& slot_at(const State& state, std::size_t group, std::int64_t position) {
+    const BlockId block = state.blocks[group].at(static_cast<std::size_t>(position / block_size_));
+    CHECK(block != kNoBlock);
+    return slots_[group].at(slot_index(block, position % block_size_));
   }
 
   void write(State& state, const ScheduledSequence& work, std::int64_t step) {
     const bool fresh = state.blocks.empty();
     const std::int64_t num_hit_blocks = fresh ? work.start / block_size_ : 0;
-    for (std::size_t i = 0; i < work.new_blocks.size(); ++i) {
-      state.blocks.push_back(work.new_blocks[i]);
-      if (static_cast<std::int64_t>(i) >= num_hit_blocks) {
-        poison(work.new_blocks[i]);
-      }
-    }
     if (fresh) {
       CHECK_EQ(work.start % block_size_, 0);
     } else {
@@ -139,32 +138,63 @@ class RunnerDouble {
     CHECK_GE(work.count, 1);
     state.computed = work.start + work.count;
     CHECK_LE(state.computed, static_cast<std::int64_t>(state.digests.size()));
-    CHECK_EQ(static_cast<std::int64_t>(state.blocks.size()),
-             (state.computed + block_size_ - 1) / block_size_);
-    for (std::int64_t position = work.start; position < state.computed; ++position) {
-      slot_at(state, position) = {.digest = state.digests[static_cast<std::size_t>(position)],
-                                  .step = step,
-                                  .written = true};
+    state.blocks.resize(layout_.groups.size());
+    CHECK_EQ(work.new_blocks.size(), layout_.groups.size());
+    for (std::size_t group = 0; group < layout_.groups.size(); ++group) {
+      for (std::size_t i = 0; i < work.new_blocks[group].size(); ++i) {
+        const BlockId block = work.new_blocks[group][i];
+        state.blocks[group].push_back(block);
+        if (static_cast<std::int64_t>(i) >= num_hit_blocks) {
+          take_over({group, block});
+        }
+      }
+      CHECK_EQ(static_cast<std::int64_t>(state.blocks[group].size()),
+               (state.computed + block_size_ - 1) / block_size_);
+      for (std::int64_t position = work.start; position < state.computed; ++position) {
+        slot_at(state, group, position) = {
+            .digest = state.digests[static_cast<std::size_t>(position)],
+            .step = step,
+            .written = true};
+      }
     }
   }
 
-  void poison(BlockId block) {
+  /// Poisons a block and whatever lay in its place.
+  void take_over(BlockRef block) {
     for (std::int64_t offset = 0; offset < block_size_; ++offset) {
-      slots_.at(static_cast<std::size_t>(first_slot(block) + offset)) = {};
+      slots_[block.group].at(slot_index(block.id, offset)) = {};
+    }
+    for_units_of(block, [&](std::optional<BlockRef>& owner) { owner = block; });
+  }
+
+  template <class Function>
+  void for_units_of(BlockRef block, const Function& function) {
+    const std::int64_t first = layout_.place(block.group, block.id);
+    for (std::int64_t i = 0; i < layout_.groups[block.group].block_units; ++i) {
+      function(owners_.at(static_cast<std::size_t>(first + i)));
     }
   }
 
-  void check_reads(const State& state) {
-    for (std::int64_t position = 0; position < state.computed; ++position) {
-      const Slot& slot = slot_at(state, position);
-      CHECK(slot.written);
-      CHECK(slot.digest == state.digests[static_cast<std::size_t>(position)]);
+  /// What the computed positions from `start` on attend to.
+  void check_reads(const State& state, std::int64_t start) {
+    for (std::size_t group = 0; group < layout_.groups.size(); ++group) {
+      for (std::int64_t position = layout_.groups[group].retention.first_needed(start);
+           position < state.computed; ++position) {
+        const Slot& slot = slot_at(state, group, position);
+        CHECK(slot.written);
+        CHECK(slot.digest == state.digests[static_cast<std::size_t>(position)]);
+        const BlockRef block = {
+            group, state.blocks[group][static_cast<std::size_t>(position / block_size_)]};
+        for_units_of(block, [&](const std::optional<BlockRef>& owner) { CHECK(owner == block); });
+      }
     }
   }
 
+  CacheLayout layout_;
   std::int64_t block_size_;
   std::int64_t vocabulary_;
-  std::vector<Slot> slots_;
+  std::vector<std::vector<Slot>> slots_;         // Of each group.
+  std::vector<std::optional<BlockRef>> owners_;  // Of each unit.
   std::unordered_map<SequenceId, State> states_;
   std::unordered_map<SequenceId, std::string> salts_;
 };

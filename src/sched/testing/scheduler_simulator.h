@@ -40,12 +40,21 @@ struct SimulationTotals {
   std::int64_t stale_results = 0;
   std::int64_t prefix_hits = 0;
   std::int64_t evictions = 0;
-  std::int64_t chunks = 0;       ///< Shares of a step that ended inside known tokens.
-  std::int64_t mixed_steps = 0;  ///< Steps with such a share and a drawn token.
-  std::int64_t deep_steps = 0;   ///< Steps scheduled with another one in flight.
+  std::int64_t chunks = 0;        ///< Shares of a step that ended inside known tokens.
+  std::int64_t mixed_steps = 0;   ///< Steps with such a share and a drawn token.
+  std::int64_t deep_steps = 0;    ///< Steps scheduled with another one in flight.
+  std::int64_t released = 0;      ///< Sequences scheduled with blocks that had left a window.
+  std::int64_t partial_hits = 0;  ///< Prefix hits of which a group needed the end alone.
+  std::int64_t afresh = 0;        ///< Sequences preempted while alone.
 
   SimulationTotals& operator+=(const SimulationTotals& other);
 };
+
+inline bool has_gap(const GroupBlocks& blocks) {
+  return std::any_of(blocks.begin(), blocks.end(), [](const std::vector<BlockId>& group) {
+    return !group.empty() && group.front() == kNoBlock;
+  });
+}
 
 class SchedulerSimulator {
  public:
@@ -55,7 +64,7 @@ class SchedulerSimulator {
         depth_(1 + choose_(3)),
         num_left_(1 + choose_(10)),
         scheduler_(Scheduler::create(options_).value()),
-        runner_(options_.num_blocks, options_.block_size, kVocabulary) {}
+        runner_(options_.cache, kVocabulary) {}
 
   /// Plays until every sequence has ended.
   SimulationTotals run() {
@@ -92,6 +101,7 @@ class SchedulerSimulator {
     std::optional<std::vector<SampledToken>> drawn;  // Set once it was executed.
   };
 
+  CacheLayout choose_layout();
   SchedulerOptions choose_options();
   SequenceSpec choose_spec();
   void choose_sampling(SamplingParams& sampling);
@@ -138,14 +148,40 @@ inline SimulationTotals& SimulationTotals::operator+=(const SimulationTotals& ot
   chunks += other.chunks;
   mixed_steps += other.mixed_steps;
   deep_steps += other.deep_steps;
+  released += other.released;
+  partial_hits += other.partial_hits;
   return *this;
+}
+
+/// Room for one or two sequences of average length, so that blocks run out often.
+inline CacheLayout SchedulerSimulator::choose_layout() {
+  const std::int64_t block_size = 1 + choose_(5);
+  const std::int64_t num_blocks = blocks_for(8 + choose_(50), block_size);
+  CacheLayout layout = CacheLayout::single(num_blocks, block_size);
+  if (choose_(2) == 0) {
+    return layout;
+  }
+  layout.slab_units = 12;
+  layout.groups.clear();
+  layout.num_slabs = 0;
+  const std::int64_t num_groups = 1 + choose_(3);
+  for (std::int64_t group = 0; group < num_groups; ++group) {
+    const std::int64_t kind = choose_(3);
+    const std::int64_t size = 1 + choose_(12);
+    const std::int64_t blocks_per_slab = 1 + choose_(4);
+    layout.groups.push_back({.retention = kind == 0   ? Retention::all()
+                                          : kind == 1 ? Retention::window(size)
+                                                      : Retention::chunk(size),
+                             .block_units = 12 / blocks_per_slab,
+                             .blocks_per_slab = blocks_per_slab});
+    layout.num_slabs += blocks_for(num_blocks, blocks_per_slab);
+  }
+  return layout;
 }
 
 inline SchedulerOptions SchedulerSimulator::choose_options() {
   SchedulerOptions options;
-  options.block_size = 1 + choose_(5);
-  // Room for one or two sequences of average length, so that blocks run out often.
-  options.num_blocks = blocks_for(8 + choose_(50), options.block_size);
+  options.cache = choose_layout();
   options.max_model_len = choose_(4) == 0 ? 2 + choose_(20) : 20 + choose_(40);
   options.max_num_seqs = 1 + choose_(7);
   options.max_num_batched_tokens = 1 + choose_(30);
@@ -263,7 +299,8 @@ inline void SchedulerSimulator::add() {
   const std::int64_t positions = prompt_len + std::max<std::int64_t>(0, output - 1);
   const std::int64_t least_output = client.spec.sampling.max_tokens == 0 ? 0 : 1;
   const bool fits = prompt_len + least_output <= options_.max_model_len &&
-                    blocks_for(positions, options_.block_size) <= options_.num_blocks;
+                    options_.cache.most_slabs(positions, options_.max_num_batched_tokens) <=
+                        options_.cache.num_slabs;
   const Status status = scheduler_.add(client.spec);
   CHECK(status.ok() == fits);
   if (!fits) {
@@ -327,12 +364,14 @@ inline void SchedulerSimulator::check_batch(const ScheduledBatch& batch) {
     chunk = chunk || !reaches_end;
     samples = samples || work.samples;
     // Blocks that the step writes are its own.
-    const std::vector<BlockId>& blocks = sequence->table.blocks();
-    for (std::int64_t i = work.start / options_.block_size;
-         i < static_cast<std::int64_t>(blocks.size()); ++i) {
-      const BlockId block = blocks[static_cast<std::size_t>(i)];
-      CHECK_EQ(scheduler_.cache().pool().hold_count(block, HoldReason::kRequest), 1);
-      CHECK(!scheduler_.cache().pool().is_cached(block));
+    const BlockTable& table = sequence->table;
+    totals_.released += has_gap(table.blocks()) ? 1 : 0;
+    for (std::size_t group = 0; group < table.blocks().size(); ++group) {
+      for (std::int64_t i = work.start / options_.cache.block_size; i < table.num_blocks(); ++i) {
+        const BlockRef block = {group, table.blocks()[group][static_cast<std::size_t>(i)]};
+        CHECK_EQ(scheduler_.cache().pool().hold_count(block, HoldReason::kRequest), 1);
+        CHECK(!scheduler_.cache().pool().is_cached(block));
+      }
     }
   }
   CHECK_EQ(total, batch.total_tokens);
@@ -358,9 +397,15 @@ inline void SchedulerSimulator::check_started(const ScheduledBatch& batch) {
       CHECK_EQ(work->start, 0);
     }
     // S7: only what completed steps wrote may be shared.
-    for (std::int64_t i = 0; i < work->start / options_.block_size; ++i) {
-      const std::int64_t step = runner_.last_step(work->new_blocks.at(static_cast<std::size_t>(i)));
-      CHECK(step >= 1 && step <= settled_step_);
+    totals_.partial_hits += has_gap(work->new_blocks) ? 1 : 0;
+    for (std::size_t group = 0; group < work->new_blocks.size(); ++group) {
+      for (std::int64_t i = 0; i < work->start / options_.cache.block_size; ++i) {
+        const BlockId block = work->new_blocks[group].at(static_cast<std::size_t>(i));
+        if (block != kNoBlock) {
+          const std::int64_t step = runner_.last_step(group, block);
+          CHECK(step >= 1 && step <= settled_step_);
+        }
+      }
     }
   }
 }
@@ -422,7 +467,7 @@ inline void SchedulerSimulator::check_end() {
   }
   const SchedulerStats stats = scheduler_.stats();
   CHECK_EQ(stats.running + stats.waiting, 0);
-  CHECK_EQ(stats.cache.num_free_blocks, options_.num_blocks);
+  CHECK_EQ(stats.cache.num_free_units, stats.cache.num_units);
   CHECK_LE(stats.prefix_hits, stats.prefix_queries);
   totals_.preemptions = stats.preemptions;
   totals_.stale_results = stats.stale_results;
