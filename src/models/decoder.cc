@@ -59,15 +59,37 @@ Decoder::Decoder(DecoderConfig config) : config_(std::move(config)) {
                .max_positions = config_.max_positions};
 }
 
+AttentionConfig Decoder::attention_config(std::int64_t index) const {
+  const DecoderLayerConfig& layer = config_.layers[static_cast<std::size_t>(index)];
+  return {.layer = index,
+          .hidden_size = config_.hidden_size,
+          .num_heads = config_.num_heads,
+          .num_kv_heads = layer.num_kv_heads > 0 ? layer.num_kv_heads : config_.num_kv_heads,
+          .head_dim = config_.head_dim,
+          .value_dim = config_.value_dim,
+          .window = layer.window,
+          .scale = config_.attention_scale,
+          .softcap = config_.attention_softcap,
+          .qkv_bias = config_.qkv_bias,
+          .o_bias = config_.o_bias,
+          .fused_qkv = config_.fused_qkv,
+          .qk_norm = layer.qk_norm ? config_.qk_norm : std::nullopt,
+          .qkv_limit = config_.qkv_limit,
+          .chunk = layer.chunk,
+          .value_scale = config_.value_scale,
+          .sinks = layer.sinks ? config_.sinks : nullptr};
+}
+
 std::vector<LayerCacheSpec> Decoder::cache_specs() const {
   std::vector<LayerCacheSpec> specs;
-  for (std::int64_t layer = 0; layer < config_.num_layers; ++layer) {
-    specs.push_back(
-        {.layer = layer,
-         .num_kv_heads = config_.num_kv_heads,
-         .key_dim = config_.head_dim,
-         .value_dim = config_.head_dim,
-         .retention = Retention::window(config_.layers[static_cast<std::size_t>(layer)].window)});
+  for (std::int64_t i = 0; i < config_.num_layers; ++i) {
+    const AttentionConfig attention = attention_config(i);
+    specs.push_back({.layer = i,
+                     .num_kv_heads = attention.num_kv_heads,
+                     .key_dim = attention.head_dim,
+                     .value_dim = attention.value_width(),
+                     .retention = attention.chunk > 0 ? Retention::chunk(attention.chunk)
+                                                      : Retention::window(attention.window)});
   }
   return specs;
 }
@@ -92,22 +114,6 @@ Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t ind
     }
     return std::optional(TRY(Norm::load(reader, prefix + name, config_.hidden_size, config_.norm)));
   };
-  const DecoderLayerConfig& here = config_.layers[static_cast<std::size_t>(index)];
-  const AttentionConfig attention = {.layer = index,
-                                     .hidden_size = config_.hidden_size,
-                                     .num_heads = config_.num_heads,
-                                     .num_kv_heads = config_.num_kv_heads,
-                                     .head_dim = config_.head_dim,
-                                     .window = here.window,
-                                     .scale = config_.attention_scale,
-                                     .softcap = config_.attention_softcap,
-                                     .qkv_bias = config_.qkv_bias,
-                                     .o_bias = config_.o_bias,
-                                     .fused_qkv = config_.fused_qkv,
-                                     .qk_norm = here.qk_norm ? config_.qk_norm : std::nullopt,
-                                     .qkv_limit = config_.qkv_limit,
-                                     .chunk = here.chunk,
-                                     .sinks = config_.sinks};
   const GatedMlpConfig mlp = {.hidden_size = config_.hidden_size,
                               .intermediate_size = config_.intermediate_size,
                               .form = {.activation = config_.activation},
@@ -116,10 +122,10 @@ Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t ind
   const BlockNorms& norms = config_.block_norms;
   DecoderLayer layer;
   layer.before_attention = TRY(load_norm(norms.before_attention));
-  layer.attention = TRY(Attention::load(reader, prefix + "self_attn", attention));
+  layer.attention = TRY(Attention::load(reader, prefix + "self_attn", attention_config(index)));
   layer.after_attention = TRY(load_norm(norms.after_attention));
   layer.before_mlp = TRY(load_norm(norms.before_mlp));
-  if (here.sparse) {
+  if (config_.layers[static_cast<std::size_t>(index)].sparse) {
     layer.moe = TRY(MoeLayer::load(reader, prefix, *config_.moe));
   } else {
     layer.mlp = TRY(GatedMlp::load(reader, prefix + config_.mlp_name, mlp));

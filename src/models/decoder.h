@@ -40,7 +40,9 @@ struct DecoderLayerConfig {
   std::int64_t window = 0;              ///< Positions a token sees; 0 = all.
   std::int64_t chunk = 0;               ///< See AttentionParams; 0 = none.
   std::optional<std::size_t> rope = 0;  ///< Which of DecoderConfig::ropes; none: no positions.
+  std::int64_t num_kv_heads = 0;        ///< 0: DecoderConfig::num_kv_heads.
   bool qk_norm = true;                  ///< Whether it has DecoderConfig::qk_norm.
+  bool sinks = true;                    ///< Whether it has DecoderConfig::sinks.
   bool sparse = false;                  ///< DecoderConfig::moe instead of a feed-forward block.
   bool temperature = false;             ///< Whether it has DecoderConfig::temperature.
 };
@@ -53,6 +55,7 @@ struct DecoderConfig {
   std::int64_t num_heads = 0;
   std::int64_t num_kv_heads = 0;
   std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;  ///< See AttentionConfig.
   std::int64_t max_positions = 0;
   NormConfig norm;
   BlockNorms block_norms;
@@ -73,6 +76,7 @@ struct DecoderConfig {
   std::optional<float> attention_scale;  ///< Of the scores; 1 / sqrt(head_dim) when absent.
   float attention_softcap = 0.0F;        ///< Of the scores; 0 = none.
   std::optional<QueryTemperature> temperature;
+  float value_scale = 1.0F;
   const char* sinks = nullptr;   ///< See AttentionConfig.
   const char* mlp_name = "mlp";  ///< Of the feed-forward block's tensors.
   float embedding_scale = 1.0F;
@@ -138,6 +142,8 @@ class Decoder final : public Model {
   Status logits(const Context& context, Tensor& hidden, Tensor& out) const override;
 
  private:
+  /// The attention of layer `index`.
+  [[nodiscard]] AttentionConfig attention_config(std::int64_t index) const;
   Status load_ropes(WeightsReader& reader, std::int64_t max_positions);
   Result<DecoderLayer> load_layer(WeightsReader& reader, std::int64_t index) const;
   /// Adds the attention block of layer `index` to `hidden`; the next one likewise. `normed` is

@@ -46,6 +46,7 @@ Result<std::unique_ptr<Model>> create_ernie4_5_moe(const Json& config,
 Result<std::unique_ptr<Model>> create_glm4_moe(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_gpt_oss(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_llama4(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_mimo_v2(const Json& config, const std::string& config_name);
 
 std::span<const ModelKind> model_table() {
   static constexpr auto kTable = std::to_array<ModelKind>({
@@ -87,6 +88,7 @@ std::span<const ModelKind> model_table() {
       {.architecture = "Glm4MoeForCausalLM", .create = &create_glm4_moe},
       {.architecture = "GptOssForCausalLM", .create = &create_gpt_oss},
       {.architecture = "Llama4ForCausalLM", .create = &create_llama4},
+      {.architecture = "MiMoV2FlashForCausalLM", .create = &create_mimo_v2},
   });
   return kTable;
 }

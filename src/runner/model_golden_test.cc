@@ -99,7 +99,8 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenCase{"ernie4_5_moe", false}, GoldenCase{"ernie4_5_moe", true},
                     GoldenCase{"glm4_moe", false}, GoldenCase{"glm4_moe", true},
                     GoldenCase{"gpt_oss", false}, GoldenCase{"gpt_oss", true},
-                    GoldenCase{"llama4_text", false}, GoldenCase{"llama4_text", true}));
+                    GoldenCase{"llama4_text", false}, GoldenCase{"llama4_text", true},
+                    GoldenCase{"mimo_v2_flash", false}, GoldenCase{"mimo_v2_flash", true}));
 
 /// GPT-2 and its heirs.
 INSTANTIATE_TEST_SUITE_P(
