@@ -184,18 +184,21 @@ TEST(Gemm, ExtremeQuantisedInputs) {
   for (const std::string& isa : fast_tables()) {
     KernelRig rig(isa, 1);
     for (const DType type : kWeightTypes) {
-      if (!is_quantized(type)) {
+      if (!has_integer_codes(type)) {
         continue;
       }
-      const std::vector<std::size_t> numbers = block_numbers(type).places;
+      const BlockNumbers numbers = block_numbers(type);
       for (const int byte : {0x80, 0x7f, 0xff, 0x00}) {
         Problem problem(type, 20, 32, 64, 1);
         const auto bytes = static_cast<std::size_t>(block_bytes(type));
         for (std::size_t i = 0; i < problem.weights.size(); ++i) {
-          const bool is_number =
-              std::any_of(numbers.begin(), numbers.end(), [&](std::size_t place) {
-                return i % bytes >= place - (type == DType::kQ8_K ? 2 : 0) && i % bytes < place + 2;
-              });
+          const bool is_number = i % bytes < numbers.header ||
+                                 std::any_of(
+                                     numbers.places.begin(), numbers.places.end(),
+                                     [&](std::size_t place) {
+                                       return i % bytes >= place - (type == DType::kQ8_K ? 2 : 0) &&
+                                              i % bytes < place + 2;
+                                     });
           if (!is_number) {
             problem.weights[i] = static_cast<std::byte>(byte);
           }

@@ -50,10 +50,11 @@ inline std::vector<std::string> fast_tables() {
   return names;
 }
 
-inline constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0,
-                                         DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
-                                         DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K,
-                                         DType::kQ6_K, DType::kQ8_K};
+inline constexpr DType kWeightTypes[] = {
+    DType::kF32,    DType::kF16,   DType::kBF16,  DType::kQ8_0,  DType::kQ4_0,   DType::kQ4_1,
+    DType::kQ5_0,   DType::kQ5_1,  DType::kQ2_K,  DType::kQ3_K,  DType::kQ4_K,   DType::kQ5_K,
+    DType::kQ6_K,   DType::kQ8_K,  DType::kI4_32, DType::kI4_64, DType::kI4_128, DType::kI8_32,
+    DType::kI8_128, DType::kMxfp4, DType::kF8_32, DType::kF8_128};
 
 /// `count` rounded up to whole blocks.
 inline std::int64_t whole_blocks(DType dtype, std::int64_t count) {
@@ -66,6 +67,7 @@ inline std::int64_t whole_blocks(DType dtype, std::int64_t count) {
 struct BlockNumbers {
   std::vector<std::size_t> places;
   bool has_factors = false;
+  std::size_t header = 0;  ///< Leading bytes that are no codes, where there are others than f16.
 };
 
 inline BlockNumbers block_numbers(DType dtype) {
@@ -84,6 +86,17 @@ inline BlockNumbers block_numbers(DType dtype) {
       return {.places = {208}, .has_factors = true};
     case DType::kQ8_K:
       return {.places = {2}};
+    case DType::kI8_32:
+    case DType::kI8_128:
+    case DType::kF8_32:
+    case DType::kF8_128:
+      return {.places = {2}, .header = 4};
+    case DType::kI4_32:
+    case DType::kI4_64:
+    case DType::kI4_128:
+      return {.places = {0}, .header = 4};
+    case DType::kMxfp4:
+      return {.places = {}, .header = 1};
     default:
       return {.places = {0}};
   }
@@ -119,17 +132,34 @@ class RandomData {
       const std::size_t step = dtype == DType::kF16 ? 2 : block_bytes(dtype);
       const BlockNumbers numbers = block_numbers(dtype);
       for (const std::size_t place : numbers.places) {
+        const bool is_float = place == 2 && numbers.places.size() == 1;
         put_words(data, step, place,
-                  dtype == DType::kQ8_K ? 0x3c00
+                  is_float              ? 0x3c00
                   : numbers.has_factors ? 0x1000
                                         : 0x2000,
-                  dtype == DType::kQ8_K ? 0x0200 : 0x1000);
+                  is_float ? 0x0200 : 0x1000);
       }
+      limit_packed(dtype, data);
     }
     return data;
   }
 
  private:
+  /// Zero points of 0 to 16, exponents about that of 1, no codes that are NaN.
+  void limit_packed(DType dtype, std::vector<std::byte>& data) {
+    const std::size_t step = block_bytes(dtype);
+    const bool is_i4 = dtype >= DType::kI4_32 && dtype <= DType::kI4_128;
+    for (std::size_t block = 0; block < data.size() && (is_i4 || dtype == DType::kMxfp4);
+         block += step) {
+      data[block + (is_i4 ? 2 : 0)] =
+          static_cast<std::byte>(is_i4 ? integer(0, 16) : integer(120, 130));
+    }
+    for (std::size_t i = 0; i < data.size() && dtype >= DType::kF8_32; ++i) {
+      if (i % step >= 4 && (data[i] & std::byte{127}) == std::byte{127}) {
+        data[i] ^= std::byte{1};
+      }
+    }
+  }
   /// Writes 16-bit floats of random sign and mantissa, exponents from `base` over `span`.
   void put_words(std::vector<std::byte>& data, std::size_t step, std::size_t offset, int base,
                  int span) {

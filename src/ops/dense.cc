@@ -82,6 +82,10 @@ Status gemm(Stream& stream, const GemmParams& params) {
   if (!params.bias.empty()) {
     check.dtype("bias", params.bias, kVectorTypes).shape("bias", params.bias, {n});
   }
+  if (!params.input_order.empty()) {
+    check.i32("input_order", params.input_order)
+        .shape("input_order", params.input_order, {params.x.dim(1)});
+  }
   TRY(check.status());
   return kernels.gemm(stream, params);
 }

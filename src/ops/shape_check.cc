@@ -52,10 +52,12 @@ ShapeCheck& ShapeCheck::dtype(const char* name, const Tensor& tensor,
 }
 
 ShapeCheck& ShapeCheck::weight(const char* name, const Tensor& tensor) {
-  return dtype(name, tensor,
-               {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ4_0, DType::kQ4_1,
-                DType::kQ5_0, DType::kQ5_1, DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K,
-                DType::kQ6_K, DType::kQ8_K});
+  return dtype(
+      name, tensor,
+      {DType::kF32,    DType::kF16,   DType::kBF16,  DType::kQ8_0,  DType::kQ4_0,   DType::kQ4_1,
+       DType::kQ5_0,   DType::kQ5_1,  DType::kQ2_K,  DType::kQ3_K,  DType::kQ4_K,   DType::kQ5_K,
+       DType::kQ6_K,   DType::kQ8_K,  DType::kI4_32, DType::kI4_64, DType::kI4_128, DType::kI8_32,
+       DType::kI8_128, DType::kMxfp4, DType::kF8_32, DType::kF8_128});
 }
 
 ShapeCheck& ShapeCheck::require(bool holds, const char* what) {

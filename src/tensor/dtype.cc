@@ -15,23 +15,19 @@ struct DTypeInfo {
   std::size_t block_bytes;
 };
 
-constexpr std::array<DTypeInfo, 16> kInfos = {{
-    {DType::kF32, "f32", 1, 4},
-    {DType::kF16, "f16", 1, 2},
-    {DType::kBF16, "bf16", 1, 2},
-    {DType::kI32, "i32", 1, 4},
-    {DType::kI64, "i64", 1, 8},
-    {DType::kQ8_0, "q8_0", 32, 34},
-    {DType::kQ4_0, "q4_0", 32, 18},
-    {DType::kQ4_1, "q4_1", 32, 20},
-    {DType::kQ5_0, "q5_0", 32, 22},
-    {DType::kQ5_1, "q5_1", 32, 24},
-    {DType::kQ2_K, "q2_k", 256, 84},
-    {DType::kQ3_K, "q3_k", 256, 110},
-    {DType::kQ4_K, "q4_k", 256, 144},
-    {DType::kQ5_K, "q5_k", 256, 176},
-    {DType::kQ6_K, "q6_k", 256, 210},
-    {DType::kQ8_K, "q8_k", 256, 292},
+constexpr std::array<DTypeInfo, 24> kInfos = {{
+    {DType::kF32, "f32", 1, 4},           {DType::kF16, "f16", 1, 2},
+    {DType::kBF16, "bf16", 1, 2},         {DType::kI32, "i32", 1, 4},
+    {DType::kI64, "i64", 1, 8},           {DType::kQ8_0, "q8_0", 32, 34},
+    {DType::kQ4_0, "q4_0", 32, 18},       {DType::kQ4_1, "q4_1", 32, 20},
+    {DType::kQ5_0, "q5_0", 32, 22},       {DType::kQ5_1, "q5_1", 32, 24},
+    {DType::kQ2_K, "q2_k", 256, 84},      {DType::kQ3_K, "q3_k", 256, 110},
+    {DType::kQ4_K, "q4_k", 256, 144},     {DType::kQ5_K, "q5_k", 256, 176},
+    {DType::kQ6_K, "q6_k", 256, 210},     {DType::kQ8_K, "q8_k", 256, 292},
+    {DType::kI4_32, "i4_32", 32, 20},     {DType::kI4_64, "i4_64", 64, 36},
+    {DType::kI4_128, "i4_128", 128, 68},  {DType::kI8_32, "i8_32", 32, 36},
+    {DType::kI8_128, "i8_128", 128, 132}, {DType::kMxfp4, "mxfp4", 32, 17},
+    {DType::kF8_32, "f8_32", 32, 36},     {DType::kF8_128, "f8_128", 128, 132},
 }};
 
 const DTypeInfo& info(DType dtype) {
@@ -53,6 +49,9 @@ std::size_t block_bytes(DType dtype) {
 }
 bool is_quantized(DType dtype) {
   return block_elements(dtype) > 1;
+}
+bool has_integer_codes(DType dtype) {
+  return is_quantized(dtype) && dtype != DType::kF8_32 && dtype != DType::kF8_128;
 }
 
 std::optional<std::size_t> storage_bytes(DType dtype, std::int64_t count) {

@@ -16,7 +16,9 @@ inline ThreadPool& threads_of(Stream& stream) {
   return *static_cast<ThreadPool*>(stream.native());
 }
 
-static_assert(static_cast<int>(DType::kQ8_K) - static_cast<int>(DType::kQ8_0) + 1 == kQuantKinds);
+static_assert(static_cast<int>(DType::kMxfp4) - static_cast<int>(DType::kQ8_0) + 1 == kQuantKinds);
+static_assert(static_cast<int>(DType::kF8_128) - static_cast<int>(DType::kMxfp4) ==
+              kWeightKinds - static_cast<int>(WeightKind::kF8_32));
 
 inline WeightKind kind_of(DType dtype) {
   switch (dtype) {

@@ -211,6 +211,23 @@ Status fast_quant_gemm(const IsaKernels& isa, Stream& stream, const GemmParams& 
   return {};
 }
 
+/// The columns of x in the order of the weight's.
+Result<Tensor> order_inputs(Stream& stream, const GemmParams& params) {
+  const std::int64_t k = params.x.dim(1);
+  const Tensor ordered = TRY(stream.workspace().tensor(DType::kF32, {params.x.dim(0), k}));
+  const auto* order = static_cast<const std::int32_t*>(params.input_order.data);
+  split(stream, params.x.dim(0), 2 * k, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      const float* from = row_of<float>(params.x, r);
+      float* to = row_of<float>(ordered, r);
+      for (std::int64_t i = 0; i < k; ++i) {
+        to[i] = from[order[i]];
+      }
+    }
+  });
+  return ordered;
+}
+
 }  // namespace
 
 Status gemm(const IsaKernels& isa, Stream& stream, const GemmParams& params) {
@@ -218,13 +235,19 @@ Status gemm(const IsaKernels& isa, Stream& stream, const GemmParams& params) {
     return {};
   }
   const Workspace::Scope scope(stream.workspace());
+  if (!params.input_order.empty()) {
+    GemmParams ordered = params;
+    ordered.x = TRY(order_inputs(stream, params));
+    ordered.input_order = Tensor();
+    return gemm(isa, stream, ordered);
+  }
   const float* bias = TRY(widened_bias(isa, stream, params.bias));
   const FloatGemm call = float_call(params, bias);
   const DType dtype = params.weight.dtype;
   const bool fast = params.precision == Precision::kFast;
   if (is_quantized(dtype)) {
-    return fast ? fast_quant_gemm(isa, stream, params, bias)
-                : widening_gemm(isa, stream, params, call);
+    return fast && has_integer_codes(dtype) ? fast_quant_gemm(isa, stream, params, bias)
+                                            : widening_gemm(isa, stream, params, call);
   }
   if (fast && dtype == DType::kBF16) {
     return fast_bfloat_gemm(isa, stream, call);

@@ -23,11 +23,19 @@ enum class WeightKind : std::uint8_t {
   kQ4_K,
   kQ5_K,
   kQ6_K,
-  kQ8_K
+  kQ8_K,
+  kI4_32,
+  kI4_64,
+  kI4_128,
+  kI8_32,
+  kI8_128,
+  kMxfp4,
+  kF8_32,
+  kF8_128
 };
-inline constexpr int kWeightKinds = 14;
-/// Those from kQ8_0 on.
-inline constexpr int kQuantKinds = 11;
+inline constexpr int kWeightKinds = 22;
+/// Those from kQ8_0 on that are integers times scales.
+inline constexpr int kQuantKinds = 17;
 
 /// As many as Activation has; its header may not be included here.
 inline constexpr int kActivationKinds = 6;

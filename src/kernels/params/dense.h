@@ -67,12 +67,15 @@ struct GemmParams {
   Tensor weight;  ///< [n, k], contiguous; f32, f16, bf16 or quantised
   Tensor bias;    ///< [n] f32, f16 or bf16; or empty
   Tensor out;     ///< [rows, n] f32
+  /// [k] i32, each of 0 to k - 1 once, contiguous: column i of the weight belongs to column
+  /// input_order[i] of x. Or empty.
+  Tensor input_order = {};
   bool accumulate = false;
   Precision precision = Precision::kExact;
 
   [[nodiscard]] Operands operands() const {
     Operands operands;
-    operands.reads(x).reads(weight).reads(bias);
+    operands.reads(x).reads(weight).reads(bias).reads(input_order);
     return accumulate ? operands.updates(out) : operands.writes(out);
   }
 };

@@ -14,7 +14,8 @@ namespace {
 /// One row of inputs as a fast matrix product sees it.
 std::vector<double> rounded_row(const float* x, std::int64_t k, DType weight, Precision precision) {
   std::vector<double> row(x, x + k);
-  if (precision == Precision::kExact || weight == DType::kF32 || weight == DType::kF16) {
+  if (precision == Precision::kExact || weight == DType::kF32 || weight == DType::kF16 ||
+      (is_quantized(weight) && !has_integer_codes(weight))) {
     return row;
   }
   if (weight == DType::kBF16) {
@@ -146,11 +147,21 @@ Status layer_norm(Stream& /*stream*/, const LayerNormParams& params) {
   return normalize_rows(params);
 }
 
+/// Row `row` of x in the order of the weight's columns.
+std::vector<float> ordered_row(const GemmParams& params, std::int64_t row) {
+  const float* x = float_row(params.x, row);
+  std::vector<float> ordered(x, x + params.x.dim(1));
+  for (std::size_t i = 0; !params.input_order.empty() && i < ordered.size(); ++i) {
+    ordered[i] = x[at<std::int32_t>(params.input_order, static_cast<std::int64_t>(i))];
+  }
+  return ordered;
+}
+
 Status gemm(Stream& /*stream*/, const GemmParams& params) {
   const std::int64_t k = params.x.dim(1);
   for (std::int64_t r = 0; r < params.x.dim(0); ++r) {
     const std::vector<double> x =
-        rounded_row(float_row(params.x, r), k, params.weight.dtype, params.precision);
+        rounded_row(ordered_row(params, r).data(), k, params.weight.dtype, params.precision);
     float* out = float_row(params.out, r);
     for (std::int64_t n = 0; n < params.weight.dim(0); ++n) {
       const std::byte* w = row_data(params.weight, n);

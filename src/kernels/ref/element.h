@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "kernels/ref/half.h"
+#include "kernels/ref/packed_blocks.h"
 #include "kernels/ref/super_blocks.h"
 #include "tensor/tensor.h"
 
@@ -39,6 +40,9 @@ inline double element(DType dtype, const std::byte* data, std::int64_t index) {
   const std::int64_t together = block_elements(dtype);
   const std::byte* block = data + index / together * static_cast<std::int64_t>(block_bytes(dtype));
   const std::int64_t i = index % together;
+  if (dtype >= DType::kI4_32) {
+    return static_cast<double>(packed_element(dtype, block, i));
+  }
   if (together == 256) {
     return static_cast<double>(super_block_element(dtype, block, static_cast<int>(i)));
   }

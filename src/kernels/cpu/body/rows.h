@@ -3,6 +3,8 @@
 #include "kernels/cpu/simd/exp.h"
 // After what it is written over:
 #include "kernels/cpu/body/widen_quant.h"
+// Written over its lanes:
+#include "kernels/cpu/body/widen_packed.h"
 #include "kernels/cpu/simd/activation.h"
 #include "kernels/cpu/simd/soft_cap.h"
 
@@ -181,9 +183,14 @@ constexpr RowKernels kRows = {
     .add = add,
     .scale = scale,
     .rope_halves = rope_halves,
-    .widen = {widen_row<float>, widen_row<Half>, widen_row<BFloat>, widen_q8_0, widen_q4_0,
-              widen_q4_1, widen_q5_0, widen_q5_1, widen_super<WideQ2K>, widen_super<WideQ3K>,
-              widen_super<WideQ4K>, widen_super<WideQ5K>, widen_super<WideQ6K>, widen_q8_k},
+    .widen = {widen_row<float>,     widen_row<Half>,      widen_row<BFloat>,
+              widen_q8_0,           widen_q4_0,           widen_q4_1,
+              widen_q5_0,           widen_q5_1,           widen_super<WideQ2K>,
+              widen_super<WideQ3K>, widen_super<WideQ4K>, widen_super<WideQ5K>,
+              widen_super<WideQ6K>, widen_q8_k,           widen_i4<32>,
+              widen_i4<64>,         widen_i4<128>,        widen_i8<32>,
+              widen_i8<128>,        widen_mxfp4,          widen_f8<32>,
+              widen_f8<128>},
     .to_bfloat = to_bfloat,
     .round_to_bfloat = round_to_bfloat,
     .quantize = quantize,
