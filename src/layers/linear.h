@@ -12,8 +12,9 @@
 namespace godwit {
 
 struct Linear {
-  Tensor weight;  ///< [out_features, in_features]
-  Tensor bias;    ///< [out_features], or empty
+  Tensor weight;            ///< [out_features, in_features]
+  Tensor bias;              ///< [out_features], or empty
+  Tensor input_order = {};  ///< [in_features], or empty; see GemmParams.
 
   /// Reads `name`.weight and, when there is to be one, `name`.bias.
   static Result<Linear> load(WeightsReader& reader, std::string_view name, std::int64_t in_features,

@@ -92,15 +92,4 @@ Result<std::optional<std::vector<std::string>>> ConfigReader::optional_strings(
   return std::optional(std::move(values));
 }
 
-Status refuse_quantization(const ConfigReader& reader) {
-  for (const char* key : {"quantization_config", "compression_config"}) {
-    if (reader.find(key) != nullptr) {
-      return unimplemented(
-          reader.name() + ": " + key + " is set",
-          "use a checkpoint in bf16, f16 or f32, or a GGUF file in Q4_0 to Q8_0 or Q2_K to Q6_K");
-    }
-  }
-  return {};
-}
-
 }  // namespace godwit

@@ -48,7 +48,4 @@ class ConfigReader {
   std::string name_;
 };
 
-/// Errors: kUnimplemented when the config says that the weights are quantised.
-Status refuse_quantization(const ConfigReader& reader);
-
 }  // namespace godwit

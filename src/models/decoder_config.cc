@@ -2,11 +2,12 @@
 
 #include "models/decoder.h"
 #include "models/mla_fields.h"
+#include "models/quantization_fields.h"
 
 namespace godwit {
 
 Result<DecoderConfig> read_decoder_config(const ConfigReader& reader, const DecoderFields& fields) {
-  TRY(refuse_quantization(reader));
+  TRY(read_quantization(reader));
   DecoderConfig config;
   config.vocab_size = TRY(reader.integer("vocab_size"));
   config.hidden_size = TRY(reader.integer("hidden_size"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/gpt_decoder.h"
+#include "models/quantization_fields.h"
 
 namespace godwit {
 

@@ -4,6 +4,7 @@
 
 #include "base/mapped_file.h"
 #include "models/gguf_config.h"
+#include "models/quantization_fields.h"
 
 namespace godwit {
 namespace {
@@ -58,7 +59,9 @@ Result<std::unique_ptr<Model>> describe_model(const std::filesystem::path& folde
 
 Result<LoadedModel> load_model(ModelFiles files, Device& device, Stream& stream,
                                std::int64_t max_model_len) {
-  WeightsReader reader(files.checkpoint, device, stream);
+  const Quantization quantization =
+      TRY(read_quantization(ConfigReader(files.config, files.config_name)));
+  WeightsReader reader(files.checkpoint, device, stream, quantization);
   TRY(files.model->load(reader, max_model_len));
   TRY(reader.finish(kIgnorable));
   return LoadedModel{.model = std::move(files.model), .weights = reader.take_store()};

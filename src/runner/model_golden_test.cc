@@ -114,6 +114,21 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenCase{"longcat_flash", false}, GoldenCase{"longcat_flash", true},
                     GoldenCase{"tiny-mla-moe", false}, GoldenCase{"tiny-mla-moe", true}));
 
+/// Quantised safetensors: fp8, int8, GPTQ, AWQ, MXFP4.
+INSTANTIATE_TEST_SUITE_P(
+    QuantisedFixtures, ModelGoldenTest,
+    testing::Values(GoldenCase{"q_llama_fp8", false}, GoldenCase{"q_llama_fp8", true},
+                    GoldenCase{"q_llama_int8", false}, GoldenCase{"q_llama_int8", true},
+                    GoldenCase{"q_llama_gptq", false}, GoldenCase{"q_llama_gptq", true},
+                    GoldenCase{"q_llama_gptq_act", false}, GoldenCase{"q_llama_gptq_act", true},
+                    GoldenCase{"q_llama_awq", false}, GoldenCase{"q_llama_awq", true},
+                    GoldenCase{"q_qwen3_moe_fp8", false}, GoldenCase{"q_qwen3_moe_fp8", true},
+                    GoldenCase{"q_qwen3_moe_int8", false}, GoldenCase{"q_qwen3_moe_int8", true},
+                    GoldenCase{"q_qwen3_moe_gptq", false}, GoldenCase{"q_qwen3_moe_gptq", true},
+                    GoldenCase{"q_qwen3_moe_awq", false}, GoldenCase{"q_qwen3_moe_awq", true},
+                    GoldenCase{"q_deepseek_v3_fp8", false}, GoldenCase{"q_deepseek_v3_fp8", true},
+                    GoldenCase{"q_gpt_oss_mxfp4", false}, GoldenCase{"q_gpt_oss_mxfp4", true}));
+
 /// GPT-2 and its heirs.
 INSTANTIATE_TEST_SUITE_P(
     GptFixtures, ModelGoldenTest,

@@ -69,12 +69,14 @@ std::string described(const Checkpoint& checkpoint, const StoredTensor& stored) 
 
 }  // namespace
 
-WeightsReader::WeightsReader(const Checkpoint& checkpoint, Device& device, Stream& stream)
+WeightsReader::WeightsReader(const Checkpoint& checkpoint, Device& device, Stream& stream,
+                             const Quantization& quantization)
     : checkpoint_(checkpoint),
       device_(device),
       stream_(stream),
       store_(device.reads_host_memory() ? checkpoint.mappings()
                                         : std::vector<std::shared_ptr<const MappedFile>>()),
+      quantization_(quantization),
       was_read_(checkpoint.tensors().size(), 0) {
   if (checkpoint.gguf() != nullptr) {
     const auto architecture = checkpoint.gguf()->get_string("general.architecture");
@@ -106,8 +108,86 @@ Result<const StoredTensor*> WeightsReader::find_checked(std::string_view name,
 
 Result<Tensor> WeightsReader::read(std::string_view name, std::initializer_list<std::int64_t> shape,
                                    WeightKind kind) {
+  if (kind == WeightKind::kMatrix && shape.size() == 2 && parts_of(name).weight != nullptr) {
+    const std::int64_t rows = *shape.begin();
+    const std::int64_t columns = *(shape.begin() + 1);
+    const PackedMatrix matrix = TRY(open_unordered(name, {.rows = rows, .columns = columns}));
+    const Tensor tensor = TRY(store_.allocate(device_, matrix.dtype(), shape));
+    TRY(pack(matrix, {.matrices = 1, .rows = rows}, static_cast<std::byte*>(tensor.data)));
+    return tensor;
+  }
   const StoredTensor* stored = TRY(find_checked(name, {shape.begin(), shape.size()}, kind));
   return place(*stored, shape);
+}
+
+PackedParts WeightsReader::parts_of(std::string_view name) const {
+  return find_parts(checkpoint_, name, quantization_);
+}
+
+Result<PackedMatrix> WeightsReader::open_packed(std::string_view name,
+                                                const PackedMatrix::Shape& shape) const {
+  return PackedMatrix::open(checkpoint_, name, parts_of(name), quantization_, shape);
+}
+
+Result<PackedMatrix> WeightsReader::open_unordered(std::string_view name,
+                                                   const PackedMatrix::Shape& shape) const {
+  PackedMatrix matrix = TRY(open_packed(name, shape));
+  if (!matrix.input_order().empty()) {
+    return unimplemented(described(checkpoint_, *matrix.parts().groups) +
+                             " gives this matrix an order of its inputs, which only plain linear "
+                             "layers have",
+                         "use a checkpoint that was quantised without desc_act");
+  }
+  return matrix;
+}
+
+Result<WeightsReader::OrderedMatrix> WeightsReader::read_ordered(std::string_view name,
+                                                                 const MatrixShape& shape) {
+  if (parts_of(name).weight == nullptr) {
+    return OrderedMatrix{.weight = TRY(read(name, {shape[0], shape[1]})), .input_order = {}};
+  }
+  const PackedMatrix matrix = TRY(open_packed(name, {.rows = shape[0], .columns = shape[1]}));
+  OrderedMatrix read = {
+      .weight = TRY(store_.allocate(device_, matrix.dtype(), {shape[0], shape[1]})),
+      .input_order = {}};
+  TRY(pack(matrix, {.matrices = 1, .rows = shape[0]}, static_cast<std::byte*>(read.weight.data)));
+  if (!matrix.input_order().empty()) {
+    read.input_order = TRY(store_.allocate(device_, DType::kI32, {shape[1]}));
+    TRY(stream_.copy_in(read.input_order.data, std::as_bytes(std::span(matrix.input_order()))));
+    TRY(stream_.synchronize());
+  }
+  return read;
+}
+
+Status WeightsReader::pack(const PackedMatrix& matrix, const TransposedStack& stack,
+                           std::byte* to) {
+  constexpr std::int64_t kRowsTogether = 64;
+  const std::size_t bytes = matrix.row_bytes();
+  std::vector<std::byte> packed(bytes * kRowsTogether);
+  const std::int64_t part_rows = stack.rows / stack.interleaved;
+  for (std::int64_t first = 0; first < stack.matrices * stack.rows; first += kRowsTogether) {
+    const std::int64_t count = std::min(kRowsTogether, stack.matrices * stack.rows - first);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t row = (first + i) % stack.rows;
+      const std::int64_t stored = row % part_rows * stack.interleaved + row / part_rows;
+      matrix.pack_row(first + i - row + stored,
+                      std::span(packed).subspan(static_cast<std::size_t>(i) * bytes, bytes));
+    }
+    TRY(stream_.copy_in(to + static_cast<std::size_t>(first) * bytes,
+                        std::span(packed).first(static_cast<std::size_t>(count) * bytes)));
+    TRY(stream_.synchronize());
+  }
+  mark_read(matrix);
+  return {};
+}
+
+void WeightsReader::mark_read(const PackedMatrix& matrix) {
+  const PackedParts& parts = matrix.parts();
+  for (const StoredTensor* part : {parts.weight, parts.scales, parts.zeros, parts.groups}) {
+    if (part != nullptr) {
+      mark_read(*part);
+    }
+  }
 }
 
 Result<Tensor> WeightsReader::read_rows(std::string_view name,
@@ -137,6 +217,14 @@ Result<Tensor> WeightsReader::read_transposed(std::string_view name, std::int64_
 
 Result<Tensor> WeightsReader::read_transposed_stack(std::string_view name,
                                                     const TransposedStack& stack) {
+  if (quantization_.method == QuantMethod::kMxfp4 && parts_of(name).weight != nullptr) {
+    const PackedMatrix matrix = TRY(open_unordered(
+        name, {.matrices = stack.matrices, .rows = stack.rows, .columns = stack.columns}));
+    const Tensor tensor =
+        TRY(store_.allocate(device_, matrix.dtype(), {stack.matrices, stack.rows, stack.columns}));
+    TRY(pack(matrix, stack, static_cast<std::byte*>(tensor.data)));
+    return tensor;
+  }
   if (stack.columns == 1) {
     return turn(name, std::array{stack.matrices, stack.rows}, stack);
   }
@@ -168,7 +256,13 @@ Result<Tensor> WeightsReader::turn(std::string_view name, std::span<const std::i
 Status WeightsReader::check_stack(std::span<const std::string> names, const MatrixShape& shape,
                                   WeightKind kind) const {
   const StoredTensor* first = nullptr;
+  CHECK(!names.empty());
+  const bool is_packed = parts_of(names.front()).weight != nullptr;
   for (const std::string& name : names) {
+    if (is_packed) {
+      TRY(open_unordered(name, {.rows = shape[0], .columns = shape[1]}));
+      continue;
+    }
     const StoredTensor* stored = TRY(find_checked(name, shape, kind));
     first = first == nullptr ? stored : first;
     if (stored->dtype != first->dtype) {
@@ -183,8 +277,21 @@ Status WeightsReader::check_stack(std::span<const std::string> names, const Matr
 
 Result<Tensor> WeightsReader::read_stack(std::span<const std::string> names,
                                          const MatrixShape& shape, WeightKind kind) {
-  CHECK(!names.empty());
   TRY(check_stack(names, shape, kind));
+  if (parts_of(names.front()).weight != nullptr) {
+    Tensor packed;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const PackedMatrix matrix =
+          TRY(open_packed(names[i], {.rows = shape[0], .columns = shape[1]}));
+      if (i == 0) {
+        packed =
+            TRY(store_.allocate(device_, matrix.dtype(), {std::ssize(names), shape[0], shape[1]}));
+      }
+      TRY(pack(matrix, {.matrices = 1, .rows = shape[0]},
+               static_cast<std::byte*>(packed.entry(static_cast<std::int64_t>(i)).data)));
+    }
+    return packed;
+  }
   const StoredTensor* first = find(names.front());
   const Tensor tensor =
       TRY(store_.allocate(device_, *first->dtype, {std::ssize(names), shape[0], shape[1]}));

@@ -16,6 +16,7 @@
 #include "device/stream.h"
 #include "tensor/tensor.h"
 #include "weights/checkpoint.h"
+#include "weights/packed_matrix.h"
 #include "weights/weight_store.h"
 
 namespace godwit {
@@ -35,13 +36,25 @@ enum class WeightKind : std::uint8_t {
 /// take_store() the tensors need the store and the device alone.
 class WeightsReader {
  public:
-  WeightsReader(const Checkpoint& checkpoint, Device& device, Stream& stream);
+  using MatrixShape = std::array<std::int64_t, 2>;
+
+  /// Matrices that are quantised as `quantization` says are answered to the names of their plain
+  /// weights, repacked to blocks (weights/packed_matrix.h).
+  WeightsReader(const Checkpoint& checkpoint, Device& device, Stream& stream,
+                const Quantization& quantization = {});
 
   /// Errors: kNotFound when the tensor is missing; kInvalidArgument when its shape differs from
   /// `shape`; kUnimplemented when its type is none of `kind`. Each names file, tensor and fix.
   Result<Tensor> read(std::string_view name, std::initializer_list<std::int64_t> shape,
                       WeightKind kind = WeightKind::kMatrix);
-  /// The same, or nothing when the checkpoint has no such tensor.
+  /// A matrix whose columns may have been stored in another order than the inputs come in.
+  struct OrderedMatrix {
+    Tensor weight;       ///< [rows, columns]
+    Tensor input_order;  ///< [columns] i32: the input that each column is of; or empty.
+  };
+  /// Reads a matrix; read() and read_stack() refuse one with an order of its own (kUnimplemented).
+  Result<OrderedMatrix> read_ordered(std::string_view name, const MatrixShape& shape);
+  /// The same as read(), or nothing when the checkpoint has no such tensor.
   Result<std::optional<Tensor>> read_optional(std::string_view name,
                                               std::initializer_list<std::int64_t> shape,
                                               WeightKind kind = WeightKind::kMatrix);
@@ -55,7 +68,6 @@ class WeightsReader {
   Result<Tensor> read_transposed(std::string_view name, std::int64_t rows, std::int64_t columns);
   /// Checks that matrices are there and have one shape and type. Errors: as read(), and
   /// kInvalidArgument when types differ.
-  using MatrixShape = std::array<std::int64_t, 2>;
   Status check_stack(std::span<const std::string> names, const MatrixShape& shape,
                      WeightKind kind = WeightKind::kMatrix) const;
   /// Reads matrices of one shape and type into one tensor, [names.size(), rows, columns]. All are
@@ -72,7 +84,9 @@ class WeightsReader {
     std::int64_t interleaved = 1;
   };
   Result<Tensor> read_transposed_stack(std::string_view name, const TransposedStack& stack);
-  [[nodiscard]] bool contains(std::string_view name) const { return find(name) != nullptr; }
+  [[nodiscard]] bool contains(std::string_view name) const {
+    return find(name) != nullptr || parts_of(name).weight != nullptr;
+  }
 
   /// Some checkpoints store a tied weight twice. When the checkpoint has `name`, checks that it is
   /// a copy of `original` and leaves it unread. Errors: kInvalidArgument when the two differ.
@@ -113,6 +127,17 @@ class WeightsReader {
   Result<Tensor> turn(std::string_view name, std::span<const std::int64_t> shape,
                       const TransposedStack& stack);
   void mark_read(const StoredTensor& stored);
+  void mark_read(const PackedMatrix& matrix);
+  /// The parts of a quantised matrix; without a weight where there is none of that name.
+  [[nodiscard]] PackedParts parts_of(std::string_view name) const;
+  [[nodiscard]] Result<PackedMatrix> open_packed(std::string_view name,
+                                                 const PackedMatrix::Shape& shape) const;
+  /// The same; refuses an order of the inputs.
+  [[nodiscard]] Result<PackedMatrix> open_unordered(std::string_view name,
+                                                    const PackedMatrix::Shape& shape) const;
+  /// Repacks all rows, `interleaved` ones so that those of a part lie together, as a matrix of `to`
+  /// wants them, and marks the parts as read.
+  Status pack(const PackedMatrix& matrix, const TransposedStack& stack, std::byte* to);
   /// Places a checked tensor and marks it as read.
   Result<Tensor> place(const StoredTensor& stored, std::initializer_list<std::int64_t> shape);
 
@@ -121,6 +146,7 @@ class WeightsReader {
   Stream& stream_;
   std::string gguf_architecture_;  // Empty for other formats.
   WeightStore store_;
+  Quantization quantization_;
   std::vector<std::uint8_t> was_read_;  // One flag a tensor of the checkpoint.
 };
 
