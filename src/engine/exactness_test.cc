@@ -250,6 +250,15 @@ INSTANTIATE_TEST_SUITE_P(
         ModelCase{"gpt_oss", Precision::kExact}, ModelCase{"gpt_oss", Precision::kFast},
         ModelCase{"llama4_text", Precision::kExact}, ModelCase{"granitemoe", Precision::kFast}));
 
+/// Quantised weights.
+INSTANTIATE_TEST_SUITE_P(Quantised, ExactnessTest,
+                         testing::Values(ModelCase{"q_llama_gptq_act", Precision::kExact},
+                                         ModelCase{"q_llama_gptq_act", Precision::kFast},
+                                         ModelCase{"q_llama_fp8", Precision::kExact},
+                                         ModelCase{"q_llama_awq", Precision::kFast},
+                                         ModelCase{"q_gpt_oss_mxfp4", Precision::kExact},
+                                         ModelCase{"q_gpt_oss_mxfp4", Precision::kFast}));
+
 /// Latent attention: with one step to the queries and with two, with chosen positions, with two
 /// caches a layer.
 INSTANTIATE_TEST_SUITE_P(LatentAttention, ExactnessTest,
