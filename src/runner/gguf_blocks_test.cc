@@ -38,7 +38,7 @@ TEST(GgufBlocks, HoldEveryQuantisedType) {
   const Blocks blocks;
   std::size_t found = 0;
   for (const DType type : kWeightTypes) {
-    found += is_quantized(type) ? 1 : 0;
+    found += is_quantized(type) && type <= DType::kQ8_K ? 1 : 0;  // The others are no file's.
   }
   EXPECT_EQ(blocks.stored.tensors().size(), found);
 }
