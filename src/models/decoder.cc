@@ -162,7 +162,7 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
   for (std::int64_t i = 0; i < config_.num_layers; ++i) {
     layers_.push_back(TRY(load_layer(reader, i)));
     if (config_.layers[static_cast<std::size_t>(i)].temperature) {
-      layers_.back().attention.temperature = scaling;
+      layers_.back().attention->temperature = scaling;
     }
   }
   for (std::int64_t i = 0; i < config_.draft_layers; ++i) {
