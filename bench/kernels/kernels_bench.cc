@@ -1,7 +1,7 @@
-// Measures the CPU kernels on the shapes of SmolLM2-135M and, for the roofline, the memory
-// bandwidth.
+// Measures the CPU kernels on the shapes of SmolLM2-135M, latent attention on those of DeepSeek-V3
+// and, for the roofline, the memory bandwidth.
 //
-//   godwit_kernels_bench [isa] [threads] [memory | model | gemm | attention | rows]
+//   godwit_kernels_bench [isa] [threads] [memory | model | gemm | attention | latent | rows]
 //
 // With one thread it counts processor time, so that other work on the machine shows less.
 //
@@ -165,9 +165,9 @@ void bench_model(Runner& runner, std::int64_t rows, DType layers, DType head) {
   std::printf("all of these                        %8.3f ms\n", total * 1e3);
 }
 
-void bench_attention(Runner& runner, std::int64_t sequences, std::int64_t queries,
-                     std::int64_t context, DType dtype) {
-  const std::size_t kept = runner.buffers.size();
+/// Tables of sequences whose last `queries` tokens are computed; pages follow each other.
+AttentionParams paged_params(Runner& runner, std::int64_t sequences, std::int64_t queries,
+                             std::int64_t context) {
   const std::int64_t blocks = (context + 15) / 16;
   const Tensor tables = runner.tensor(DType::kI32, {sequences, blocks});
   const Tensor starts = runner.tensor(DType::kI32, {sequences + 1});
@@ -180,12 +180,29 @@ void bench_attention(Runner& runner, std::int64_t sequences, std::int64_t querie
   }
   std::fill_n(static_cast<std::int32_t*>(lens.data), sequences, static_cast<std::int32_t>(context));
   AttentionParams params;
-  params.q = runner.filled(DType::kF32, {sequences * queries, kHeads, kHeadDim});
-  params.k_cache = runner.tensor(dtype, {sequences * blocks, kKvHeads, 16, kHeadDim});
-  params.v_cache = runner.tensor(dtype, {sequences * blocks, kKvHeads, 16, kHeadDim});
   params.block_tables = tables;
   params.query_start = starts;
   params.context_lens = lens;
+  return params;
+}
+
+/// Pairs of a query and a position that it sees, in all sequences.
+double pairs_of(std::int64_t sequences, std::int64_t queries, std::int64_t context) {
+  double pairs = 0.0;
+  for (std::int64_t i = 0; i < queries; ++i) {
+    pairs += static_cast<double>(context - i);
+  }
+  return pairs * static_cast<double>(sequences);
+}
+
+void bench_attention(Runner& runner, std::int64_t sequences, std::int64_t queries,
+                     std::int64_t context, DType dtype) {
+  const std::size_t kept = runner.buffers.size();
+  const std::int64_t blocks = (context + 15) / 16;
+  AttentionParams params = paged_params(runner, sequences, queries, context);
+  params.q = runner.filled(DType::kF32, {sequences * queries, kHeads, kHeadDim});
+  params.k_cache = runner.tensor(dtype, {sequences * blocks, kKvHeads, 16, kHeadDim});
+  params.v_cache = runner.tensor(dtype, {sequences * blocks, kKvHeads, 16, kHeadDim});
   params.out = runner.tensor(DType::kF32, {sequences * queries, kHeads, kHeadDim});
   params.scale = 0.125F;
   const double time = runner.seconds([&] {
@@ -193,14 +210,48 @@ void bench_attention(Runner& runner, std::int64_t sequences, std::int64_t querie
       runner.run(&KernelTable::attention, params);
     }
   });
-  double pairs = 0.0;
-  for (std::int64_t i = 0; i < queries; ++i) {
-    pairs += static_cast<double>(context - i);
-  }
-  const double ops = pairs * static_cast<double>(sequences * kHeads * kHeadDim * 4 * kLayers);
+  const double ops =
+      pairs_of(sequences, queries, context) * static_cast<double>(kHeads * kHeadDim * 4 * kLayers);
   std::printf("attention %2ld x %3ld of %4ld %-4s x 30 %8.3f ms           %8.1f GOP/s\n",
               static_cast<long>(sequences), static_cast<long>(queries), static_cast<long>(context),
               std::string(to_string(dtype)).c_str(), time * 1e3, ops / time * 1e-9);
+  runner.buffers.resize(kept);
+}
+
+/// One layer of latent attention: queries into the latent space, attention there, values out of it.
+void bench_latent(Runner& runner, std::int64_t sequences, std::int64_t queries,
+                  std::int64_t context, DType dtype) {
+  constexpr std::int64_t kLatentHeads = 128;
+  constexpr std::int64_t kHeadWidth = 128;  // Of a query without rope, and of a value.
+  constexpr std::int64_t kRank = 512;
+  constexpr std::int64_t kRope = 64;
+  const std::size_t kept = runner.buffers.size();
+  const std::int64_t tokens = sequences * queries;
+  AttentionParams params = paged_params(runner, sequences, queries, context);
+  params.q = runner.filled(DType::kF32, {tokens, kLatentHeads, kRank + kRope});
+  params.k_cache = runner.tensor(dtype, {sequences * ((context + 15) / 16), 1, 16, kRank + kRope});
+  params.v_cache = params.k_cache.slice(3, 0, kRank);
+  params.out = runner.tensor(DType::kF32, {tokens, kLatentHeads, kRank});
+  params.scale = 0.07F;
+  const double time = runner.seconds([&] { runner.run(&KernelTable::attention, params); });
+  const double ops = pairs_of(sequences, queries, context) *
+                     static_cast<double>(kLatentHeads * (2 * kRank + kRope) * 2);
+  const Tensor weight = runner.filled(DType::kBF16, {kLatentHeads, kHeadWidth, kRank});
+  const Tensor narrow = runner.filled(DType::kF32, {tokens, kLatentHeads, kHeadWidth});
+  const double in = runner.seconds([&] {
+    runner.run(&KernelTable::head_gemm,
+               {.x = narrow, .weight = weight, .out = params.out, .transposed = true});
+  });
+  const double back = runner.seconds([&] {
+    runner.run(&KernelTable::head_gemm, {.x = params.out, .weight = weight, .out = narrow});
+  });
+  const double products = 2.0 * static_cast<double>(tokens * kLatentHeads * kHeadWidth * kRank);
+  std::printf(
+      "latent %2ld x %3ld of %5ld %-4s        %8.3f ms %8.1f GOP/s, in %7.3f ms %6.1f GOP/s, out "
+      "%7.3f ms %6.1f GOP/s\n",
+      static_cast<long>(sequences), static_cast<long>(queries), static_cast<long>(context),
+      std::string(to_string(dtype)).c_str(), time * 1e3, ops / time * 1e-9, in * 1e3,
+      products / in * 1e-9, back * 1e3, products / back * 1e-9);
   runner.buffers.resize(kept);
 }
 
@@ -264,6 +315,13 @@ int bench(const std::string& isa, int threads, const std::string& part) {
       bench_attention(runner, 1, 512, 512, dtype);
       bench_attention(runner, 1, 1, 576, dtype);
       bench_attention(runner, 16, 1, 576, dtype);
+    }
+  }
+  if (wanted("latent")) {
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      bench_latent(runner, 1, 1, 4096, dtype);
+      bench_latent(runner, 16, 1, 4096, dtype);
+      bench_latent(runner, 1, 64, 1024, dtype);
     }
   }
   if (wanted("rows")) {

@@ -1,5 +1,6 @@
 // What the engine does with requests beside their numbers: stops, n, seeds, aborts, limits, recall.
 
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 
@@ -46,24 +47,42 @@ std::vector<TokenId> to_ids(const Json& list) {
   return ids;
 }
 
-TEST_F(EngineTest, RecallIsAsHuggingFaceRecordedIt) {
-  test::EngineRig rig(tiny_dense(), options());
+/// How many of the recorded answers a model repeats. Others must be ones that were in doubt.
+std::size_t repeated_recall(test::EngineRig& rig, const char* model,
+                            const std::function<Request(std::vector<TokenId>)>& request_of) {
   const std::vector<Json> rows = test::read_json_lines(test::test_data() / "recall_eval.jsonl.gz");
-  ASSERT_GE(rows.size(), 200U);
   std::vector<Request> requests;
   for (const Json& row : rows) {
-    requests.push_back(request(to_ids(*row.find("prompt_ids")), 16));
+    requests.push_back(request_of(to_ids(*row.find("prompt_ids"))));
   }
   const std::vector<test::Answer> answers = rig.answer(std::move(requests));
-  std::int64_t equal = 0;
+  std::size_t equal = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Json& recorded = *rows[i].find("hf")->find("tiny-dense");
+    const Json& recorded = *rows[i].find("hf")->find(model);
     const bool same = answers[i].tokens == to_ids(*recorded.find("greedy_ids"));
     equal += same ? 1 : 0;
     EXPECT_TRUE(same || recorded.find("first_margin")->as_double() < 0.5) << "row " << i;
   }
-  EXPECT_GE(equal, static_cast<std::int64_t>(rows.size()) * 99 / 100);
   EXPECT_GT(rig.engine().counters().shared_steps, 0);
+  return equal;
+}
+
+TEST_F(EngineTest, RecallIsAsHuggingFaceRecordedIt) {
+  test::EngineRig rig(tiny_dense(), options());
+  EXPECT_GE(repeated_recall(rig, "tiny-dense",
+                            [](auto prompt) { return request(std::move(prompt), 16); }),
+            198U);
+}
+
+TEST_F(EngineTest, LatentAttentionRecallsWhatHuggingFaceRecorded) {
+  const auto model = test::model_fixture("tiny-mla-moe");
+  if (!model) {
+    GTEST_SKIP() << "only ../shared/fixtures has it";
+  }
+  test::EngineRig rig(*model, options());
+  EXPECT_EQ(repeated_recall(rig, "tiny-mla-moe",
+                            [](auto prompt) { return request(std::move(prompt), 16); }),
+            200U);
 }
 
 TEST_F(EngineTest, EndOfSequenceStopsAndIsIgnoredOnRequest) {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kOutputTokens = 24;
 
 std::filesystem::path fixture(const std::string& name) {
-  return test::test_data() / "models" / name;
+  return test::model_fixture(name).value();
 }
 
 /// The golden prompts of a fixture, and further ones cut from the longest: they share its prefix.
@@ -108,6 +108,9 @@ void PrintTo(const ModelCase& model, std::ostream* out) {
 class ExactnessTest : public testing::TestWithParam<ModelCase> {
  protected:
   void SetUp() override {
+    if (!test::model_fixture(GetParam().fixture)) {
+      GTEST_SKIP() << "only ../shared/fixtures has it";
+    }
     prompts_ = prompts_of(GetParam().fixture);
     test::EngineRig alone(fixture(GetParam().fixture), plain_options());
     for (Request& request : requests_of(prompts_)) {
@@ -246,6 +249,17 @@ INSTANTIATE_TEST_SUITE_P(
         ModelCase{"qwen2_moe", Precision::kExact}, ModelCase{"qwen2_moe", Precision::kFast},
         ModelCase{"gpt_oss", Precision::kExact}, ModelCase{"gpt_oss", Precision::kFast},
         ModelCase{"llama4_text", Precision::kExact}, ModelCase{"granitemoe", Precision::kFast}));
+
+/// Latent attention: with one step to the queries and with two, with chosen positions, with two
+/// caches a layer.
+INSTANTIATE_TEST_SUITE_P(LatentAttention, ExactnessTest,
+                         testing::Values(ModelCase{"deepseek_v2", Precision::kFast},
+                                         ModelCase{"deepseek_v3", Precision::kExact},
+                                         ModelCase{"deepseek_v3", Precision::kFast},
+                                         ModelCase{"deepseek_v32", Precision::kExact},
+                                         ModelCase{"glm_moe_dsa", Precision::kFast},
+                                         ModelCase{"longcat_flash", Precision::kExact},
+                                         ModelCase{"tiny-mla-moe", Precision::kExact}));
 
 }  // namespace
 }  // namespace godwit

@@ -148,6 +148,19 @@ TEST(Experts, ATokenDoesNotDependOnTheOthersOrTheThreads) {
   }
 }
 
+TEST(Experts, MoreRowsThanMeetAMatrixAtOnce) {
+  ExpertsProblem many(DType::kQ8_0, 700, 9);
+  std::ranges::fill(many.ids, 4);
+  ExpertsProblem last = many;
+  last.tokens = 1;
+  last.x.erase(last.x.begin(), last.x.end() - many.hidden);
+  last.ids.resize(ExpertsProblem::kTopK);
+  KernelRig rig("", 2);
+  const std::vector<float> all = many.run(rig, Precision::kFast);
+  const std::vector<float> one = last.run(rig, Precision::kFast);
+  ASSERT_TRUE(same_bits(one, {all.end() - std::ssize(one), all.end()}));
+}
+
 TEST(CombineExperts, AddsInTheOrderOfTheSlots) {
   KernelRig oracle("ref", 1);
   for (const std::string& isa : fast_tables()) {
@@ -184,6 +197,36 @@ TEST(CombineExperts, AddsInTheOrderOfTheSlots) {
         ASSERT_EQ(got[i], sum) << isa << " element " << i;
       }
     }
+  }
+}
+
+TEST(CombineExperts, IdentityExpertsAddTheInput) {
+  std::vector<std::string> tables = fast_tables();
+  tables.emplace_back("ref");
+  for (const std::string& isa : tables) {
+    KernelRig rig(isa, 2);
+    std::vector<float> rows = RandomData(1).numbers(2 * 3 * 20);
+    std::fill_n(rows.begin() + 20, 20, std::numeric_limits<float>::quiet_NaN());  // Not to be read.
+    std::vector<float> x = RandomData(2).numbers(2 * 20);
+    std::vector<float> weights = {0.5F, 2.0F, 0.25F, 1.0F, 1.0F, 4.0F};
+    std::vector<std::int32_t> ids = {7, 8, -1, 0, 3, 11};
+    std::fill_n(rows.begin() + 5 * 20, 20, std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> out(2 * 20, 9.0F);
+    rig.run(&KernelTable::combine_experts, {.rows = view(rows, DType::kF32, {2, 3, 20}),
+                                            .ids = view(ids, DType::kI32, {2, 3}),
+                                            .weights = view(weights, DType::kF32, {2, 3}),
+                                            .out = view(out, DType::kF32, {2, 20}),
+                                            .accumulate = false,
+                                            .x = view(x, DType::kF32, {2, 20}),
+                                            .num_experts = 8});
+    std::vector<float> expected;
+    for (std::size_t i = 0; i < 20; ++i) {
+      expected.push_back(0.5F * rows[i] + 2.0F * x[i]);
+    }
+    for (std::size_t i = 0; i < 20; ++i) {
+      expected.push_back(rows[60 + i] + rows[80 + i] + 4.0F * x[20 + i]);
+    }
+    ASSERT_TRUE(close(out, expected, 2e-6)) << isa;
   }
 }
 

@@ -83,6 +83,10 @@ AttentionConfig Decoder::attention_config(std::int64_t index) const {
 std::vector<LayerCacheSpec> Decoder::cache_specs() const {
   std::vector<LayerCacheSpec> specs;
   for (std::int64_t i = 0; i < config_.num_layers; ++i) {
+    if (config_.mla) {
+      specs.push_back(mla_config(i).cache_spec());
+      continue;
+    }
     const AttentionConfig attention = attention_config(i);
     specs.push_back({.layer = i,
                      .num_kv_heads = attention.num_kv_heads,
@@ -92,6 +96,15 @@ std::vector<LayerCacheSpec> Decoder::cache_specs() const {
                                                       : Retention::window(attention.window)});
   }
   return specs;
+}
+
+MlaConfig Decoder::mla_config(std::int64_t index) const {
+  MlaConfig mla = *config_.mla;
+  mla.layer = index;
+  if (!config_.layers[static_cast<std::size_t>(index)].has_indexer) {
+    mla.indexer.reset();
+  }
+  return mla;
 }
 
 Status Decoder::load_ropes(WeightsReader& reader, std::int64_t max_positions) {
@@ -122,7 +135,11 @@ Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t ind
   const BlockNorms& norms = config_.block_norms;
   DecoderLayer layer;
   layer.before_attention = TRY(load_norm(norms.before_attention));
-  layer.attention = TRY(Attention::load(reader, prefix + "self_attn", attention_config(index)));
+  if (config_.mla) {
+    layer.mla = TRY(Mla::load(reader, prefix + "self_attn", mla_config(index)));
+  } else {
+    layer.attention = TRY(Attention::load(reader, prefix + "self_attn", attention_config(index)));
+  }
   layer.after_attention = TRY(load_norm(norms.after_attention));
   layer.before_mlp = TRY(load_norm(norms.before_mlp));
   if (config_.layers[static_cast<std::size_t>(index)].sparse) {
@@ -145,8 +162,12 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
   for (std::int64_t i = 0; i < config_.num_layers; ++i) {
     layers_.push_back(TRY(load_layer(reader, i)));
     if (config_.layers[static_cast<std::size_t>(i)].temperature) {
-      layers_.back().attention.temperature = scaling;
+      layers_.back().attention->temperature = scaling;
     }
+  }
+  for (std::int64_t i = 0; i < config_.draft_layers; ++i) {
+    reader.skip_part("model.layers." + std::to_string(config_.num_layers + i) + ".",
+                     "a layer that drafts tokens");
   }
   final_norm_ = TRY(Norm::load(reader, "model.norm", hidden, config_.norm));
   if (config_.tied_embeddings) {
@@ -175,8 +196,8 @@ Status Decoder::add_branch(const Context& context, const std::optional<Norm>& af
   return ops::add(context.stream, {.x = branch, .out = hidden, .scale = config_.residual_scale});
 }
 
-Status Decoder::add_attention(const Context& context, std::size_t index, Tensor& normed,
-                              Tensor& hidden) const {
+Status Decoder::add_attention(const Context& context, std::size_t index, const Tensor& chosen,
+                              Tensor& normed, Tensor& hidden) const {
   const DecoderLayer& layer = layers_[index];
   const auto rope = config_.layers[index].rope;
   const Rotary no_positions;
@@ -187,8 +208,14 @@ Status Decoder::add_attention(const Context& context, std::size_t index, Tensor&
   const Tensor& input = layer.before_attention ? normed : hidden;
   return add_branch(
       context, layer.after_attention,
-      [&](Tensor& out) { return layer.attention.forward(context, rotary, input, out); },
-      [&](Tensor& out) { return layer.attention.forward_add(context, rotary, input, out); },
+      [&](Tensor& out) {
+        return layer.mla ? layer.mla->forward(context, rotary, input, chosen, out)
+                         : layer.attention->forward(context, rotary, input, out);
+      },
+      [&](Tensor& out) {
+        return layer.mla ? layer.mla->forward_add(context, rotary, input, chosen, out)
+                         : layer.attention->forward_add(context, rotary, input, out);
+      },
       hidden);
 }
 
@@ -219,8 +246,12 @@ Status Decoder::forward(const Context& context, const Tensor& ids, Tensor& hidde
   if (config_.embedding_scale != 1.0F) {
     TRY(ops::scale(context.stream, {.x = hidden, .out = hidden, .scale = config_.embedding_scale}));
   }
+  Tensor chosen;
+  if (config_.mla && config_.mla->indexer) {
+    chosen = TRY(workspace.tensor(DType::kI32, {hidden.dim(0), config_.mla->indexer->most}));
+  }
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    TRY(add_attention(context, i, normed, hidden));
+    TRY(add_attention(context, i, chosen, normed, hidden));
     TRY(add_mlp(context, layers_[i], ids, normed, hidden));
   }
   return {};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "layers/attention.h"
+#include "layers/mla.h"
 #include "layers/mlp.h"
 #include "layers/norm.h"
 #include "layers/rotary.h"
@@ -45,6 +46,7 @@ struct DecoderLayerConfig {
   bool sinks = true;                    ///< Whether it has DecoderConfig::sinks.
   bool sparse = false;                  ///< DecoderConfig::moe instead of a feed-forward block.
   bool temperature = false;             ///< Whether it has DecoderConfig::temperature.
+  bool has_indexer = true;  ///< Where MlaConfig has one; else the last layer's choice holds.
 };
 
 struct DecoderConfig {
@@ -57,6 +59,7 @@ struct DecoderConfig {
   std::int64_t head_dim = 0;
   std::int64_t value_dim = 0;  ///< See AttentionConfig.
   std::int64_t max_positions = 0;
+  std::int64_t draft_layers = 0;  ///< Stored after the others, to draft further tokens; not used.
   NormConfig norm;
   BlockNorms block_norms;
   bool parallel = false;  ///< Both blocks read the norm before attention; there are no other norms.
@@ -71,6 +74,7 @@ struct DecoderConfig {
   bool fused_qkv = false;      ///< See AttentionConfig.
   bool fused_gate_up = false;  ///< See GatedMlpConfig.
   std::optional<MoeConfig> moe;
+  std::optional<MlaConfig> mla;  ///< Instead of grouped-query attention; without the layer's own.
   std::optional<QkNormConfig> qk_norm;
   float qkv_limit = 0.0F;                ///< See AttentionConfig.
   std::optional<float> attention_scale;  ///< Of the scores; 1 / sqrt(head_dim) when absent.
@@ -88,12 +92,15 @@ struct DecoderConfig {
 /// How the config of a family differs in what read_decoder_config() reads.
 struct DecoderFields {
   const char* activation = "hidden_act";
+  const char* num_layers = "num_hidden_layers";
+  const char* intermediate_size = "intermediate_size";
   const char* epsilon = "rms_norm_eps";
   bool layer_norm = false;          ///< Layer norms without bias instead of root mean square norms.
   float norm_weight_offset = 0.0F;  ///< See RmsNormConfig.
   bool tied_when_absent = false;    ///< What a config without tie_word_embeddings means.
   bool one_rope = true;             ///< False: the model file fills `ropes`.
   bool partial_rotation = false;    ///< See RopeReading.
+  bool latent_attention = false;    ///< DecoderConfig::mla, from which size of heads and rope come.
 };
 
 /// Reads and checks the fields that all decoders share: sizes, norm, activation, rope, tying. No
@@ -123,7 +130,8 @@ void set_ropes(DecoderConfig& config, const RopeChoice& choice);
 
 struct DecoderLayer {
   std::optional<Norm> before_attention;
-  Attention attention;
+  std::optional<Attention> attention;  ///< Or:
+  std::optional<Mla> mla;
   std::optional<Norm> after_attention;
   std::optional<Norm> before_mlp;
   std::optional<GatedMlp> mlp;  ///< Or:
@@ -145,11 +153,12 @@ class Decoder final : public Model {
   /// The attention of layer `index`.
   [[nodiscard]] AttentionConfig attention_config(std::int64_t index) const;
   Status load_ropes(WeightsReader& reader, std::int64_t max_positions);
+  [[nodiscard]] MlaConfig mla_config(std::int64_t index) const;
   Result<DecoderLayer> load_layer(WeightsReader& reader, std::int64_t index) const;
   /// Adds the attention block of layer `index` to `hidden`; the next one likewise. `normed` is
-  /// scratch as large as hidden, and holds what a parallel block reads.
-  Status add_attention(const Context& context, std::size_t index, Tensor& normed,
-                       Tensor& hidden) const;
+  /// scratch as large as hidden, and holds what a parallel block reads; `chosen` is as in Mla.
+  Status add_attention(const Context& context, std::size_t index, const Tensor& chosen,
+                       Tensor& normed, Tensor& hidden) const;
   Status add_mlp(const Context& context, const DecoderLayer& layer, const Tensor& ids,
                  Tensor& normed, Tensor& hidden) const;
   /// Adds to `hidden` what block(out) writes, normed by `after` and scaled. `add_block(hidden)` is

@@ -1,6 +1,7 @@
 // Reading of DecoderConfig from a config in Hugging Face's form.
 
 #include "models/decoder.h"
+#include "models/mla_fields.h"
 
 namespace godwit {
 
@@ -9,8 +10,8 @@ Result<DecoderConfig> read_decoder_config(const ConfigReader& reader, const Deco
   DecoderConfig config;
   config.vocab_size = TRY(reader.integer("vocab_size"));
   config.hidden_size = TRY(reader.integer("hidden_size"));
-  config.intermediate_size = TRY(reader.integer("intermediate_size"));
-  config.num_layers = TRY(reader.integer("num_hidden_layers", 1, ConfigReader::kMostLayers));
+  config.intermediate_size = TRY(reader.integer(fields.intermediate_size));
+  config.num_layers = TRY(reader.integer(fields.num_layers, 1, ConfigReader::kMostLayers));
   config.num_heads = TRY(reader.integer("num_attention_heads", 1, 65536));
   const auto kv_heads = TRY(reader.optional_integer("num_key_value_heads", 1, 65536));
   config.num_kv_heads = kv_heads.value_or(config.num_heads);
@@ -18,7 +19,9 @@ Result<DecoderConfig> read_decoder_config(const ConfigReader& reader, const Deco
     return reader.unexpected("num_key_value_heads", "a divisor of num_attention_heads " +
                                                         std::to_string(config.num_heads));
   }
-  config.head_dim = TRY(derive_head_dim(reader, config.hidden_size, config.num_heads));
+  config.draft_layers =
+      TRY(reader.optional_integer("num_nextn_predict_layers", 0, ConfigReader::kMostLayers))
+          .value_or(0);
   config.max_positions = TRY(reader.integer("max_position_embeddings"));
   const auto epsilon = static_cast<float>(TRY(reader.positive(fields.epsilon)));
   if (fields.layer_norm) {
@@ -27,7 +30,12 @@ Result<DecoderConfig> read_decoder_config(const ConfigReader& reader, const Deco
     config.norm = RmsNormConfig{.epsilon = epsilon, .weight_offset = fields.norm_weight_offset};
   }
   config.layers.resize(static_cast<std::size_t>(config.num_layers));
-  if (fields.one_rope) {
+  if (fields.latent_attention) {
+    TRY(read_latent_attention(reader, config));
+  } else {
+    config.head_dim = TRY(derive_head_dim(reader, config.hidden_size, config.num_heads));
+  }
+  if (fields.one_rope && !fields.latent_attention) {
     config.ropes.push_back(TRY(read_rope_config(
         reader, {.head_dim = config.head_dim, .partial = fields.partial_rotation})));
   }

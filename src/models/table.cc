@@ -11,6 +11,16 @@ Result<std::unique_ptr<Model>> create_qwen2(const Json& config, const std::strin
 Result<std::unique_ptr<Model>> create_qwen3(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_bloom(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_falcon(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_deepseek_v2(const Json& config,
+                                                  const std::string& config_name);
+Result<std::unique_ptr<Model>> create_deepseek_v3(const Json& config,
+                                                  const std::string& config_name);
+Result<std::unique_ptr<Model>> create_deepseek_v32(const Json& config,
+                                                   const std::string& config_name);
+Result<std::unique_ptr<Model>> create_glm_moe_dsa(const Json& config,
+                                                  const std::string& config_name);
+Result<std::unique_ptr<Model>> create_longcat_flash(const Json& config,
+                                                    const std::string& config_name);
 Result<std::unique_ptr<Model>> create_gpt2(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_gptj(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_gpt_neox(const Json& config, const std::string& config_name);
@@ -73,6 +83,11 @@ std::span<const ModelKind> model_table() {
       {.architecture = "Cohere2ForCausalLM", .create = &create_cohere2},
       {.architecture = "Exaone4ForCausalLM", .create = &create_exaone4},
       {.architecture = "SeedOssForCausalLM", .create = &create_seed_oss},
+      {.architecture = "DeepseekV2ForCausalLM", .create = &create_deepseek_v2},
+      {.architecture = "DeepseekV3ForCausalLM", .create = &create_deepseek_v3},
+      {.architecture = "DeepseekV32ForCausalLM", .create = &create_deepseek_v32},
+      {.architecture = "GlmMoeDsaForCausalLM", .create = &create_glm_moe_dsa},
+      {.architecture = "LongcatFlashForCausalLM", .create = &create_longcat_flash},
       {.architecture = "MixtralForCausalLM", .create = &create_mixtral},
       {.architecture = "Qwen2MoeForCausalLM", .create = &create_qwen2_moe},
       {.architecture = "Qwen3MoeForCausalLM", .create = &create_qwen3_moe},

@@ -8,8 +8,8 @@
 namespace godwit {
 namespace {
 
-/// Most numbers of a step's expert rows that are held at a time: 256 MiB.
-constexpr std::int64_t kRowElements = std::int64_t{1} << 26;
+/// Most numbers of a step's expert rows that are held at a time: 128 MiB.
+constexpr std::int64_t kRowElements = std::int64_t{1} << 25;
 
 }  // namespace
 
@@ -71,7 +71,9 @@ Status MoeLayer::run(const Context& context, const Tensor& token_ids, const Tens
                          .ids = routing.ids,
                          .weights = config.experts.weights_on_input ? Tensor() : routing.weights,
                          .out = to,
-                         .accumulate = accumulate}));
+                         .accumulate = accumulate,
+                         .x = config.identity_experts > 0 ? part : Tensor(),
+                         .num_experts = config.experts.num_experts}));
     if (shared) {
       TRY(add_shared(context, part, to));
     }

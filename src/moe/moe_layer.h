@@ -25,6 +25,8 @@ struct MoeConfig {
   RouterConfig router;
   ExpertsConfig experts;
   std::optional<SharedExpertConfig> shared;
+  /// How many of the router's experts, the last ones, return their input. They have no weights.
+  std::int64_t identity_experts = 0;
 };
 
 /// out = sum over a token's slots, in order, of weight * expert(x), + sigmoid(gate(x)) * shared(x).

@@ -7,16 +7,12 @@
 namespace godwit::ops {
 namespace {
 
-constexpr std::initializer_list<DType> kMatrixTypes = {
-    DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0, DType::kQ4_0,
-    DType::kQ4_1, DType::kQ5_0, DType::kQ5_1, DType::kQ2_K, DType::kQ3_K,
-    DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kQ8_K};
 constexpr std::initializer_list<DType> kVectorTypes = {DType::kF32, DType::kF16, DType::kBF16};
 
 /// A matrix a row of which is the business of one expert: [experts, n, k].
 void check_weight(ShapeCheck& check, const char* name, const Tensor& weight,
                   std::initializer_list<std::int64_t> shape) {
-  check.dtype(name, weight, kMatrixTypes).shape(name, weight, shape);
+  check.weight(name, weight).shape(name, weight, shape);
   check.require(weight.rank == 3 && (weight.dim(1) <= 1 || weight.stride(1) == weight.dim(2)),
                 "the rows of an expert are not contiguous");
 }
@@ -104,6 +100,11 @@ Status combine_experts(Stream& stream, const CombineExpertsParams& params) {
       .shape("out", params.out, {tokens, ShapeCheck::kAny});
   if (!params.weights.empty()) {
     check.f32("weights", params.weights).shape("weights", params.weights, {tokens, top_k});
+  }
+  if (!params.x.empty()) {
+    check.f32("x", params.x)
+        .same_shape("x", params.x, params.out)
+        .require(params.x.data != params.out.data, "x is out");
   }
   TRY(check.kernel(kernels.combine_experts != nullptr, kernels.name).status());
   return kernels.combine_experts(stream, params);

@@ -102,6 +102,18 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenCase{"llama4_text", false}, GoldenCase{"llama4_text", true},
                     GoldenCase{"mimo_v2_flash", false}, GoldenCase{"mimo_v2_flash", true}));
 
+/// Latent attention.
+INSTANTIATE_TEST_SUITE_P(
+    LatentFixtures, ModelGoldenTest,
+    testing::Values(GoldenCase{"deepseek_v2", false}, GoldenCase{"deepseek_v2", true},
+                    GoldenCase{"deepseek_v2_headdim0", false},
+                    GoldenCase{"deepseek_v2_headdim0", true}, GoldenCase{"deepseek_nomla", false},
+                    GoldenCase{"deepseek_v3", false}, GoldenCase{"deepseek_v3", true},
+                    GoldenCase{"deepseek_v32", false}, GoldenCase{"deepseek_v32", true},
+                    GoldenCase{"glm_moe_dsa", false}, GoldenCase{"glm_moe_dsa", true},
+                    GoldenCase{"longcat_flash", false}, GoldenCase{"longcat_flash", true},
+                    GoldenCase{"tiny-mla-moe", false}, GoldenCase{"tiny-mla-moe", true}));
+
 /// GPT-2 and its heirs.
 INSTANTIATE_TEST_SUITE_P(
     GptFixtures, ModelGoldenTest,

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "weights/name_map.h"
 
 namespace godwit {
@@ -160,6 +161,7 @@ Result<Tensor> WeightsReader::turn(std::string_view name, std::span<const std::i
     TRY(stream_.copy_in(static_cast<std::byte*>(tensor.data) + i * bytes, turned));
     TRY(stream_.synchronize());
   }
+  release_pages(stored->data);
   mark_read(*stored);
   return tensor;
 }
@@ -191,6 +193,8 @@ Result<Tensor> WeightsReader::read_stack(std::span<const std::string> names,
   for (const std::string& name : names) {
     const StoredTensor* stored = find(name);
     TRY(stream_.copy_in(to, stored->data));
+    TRY(stream_.synchronize());
+    release_pages(stored->data);
     to += stored->data.size();
     mark_read(*stored);
   }
@@ -240,6 +244,19 @@ Status WeightsReader::skip_copy(std::string_view name, std::string_view original
   }
   mark_read(*copy);
   return {};
+}
+
+void WeightsReader::skip_part(std::string_view prefix, std::string_view part) {
+  std::int64_t count = 0;
+  for (const StoredTensor& stored : checkpoint_.tensors()) {
+    if (stored.name.starts_with(prefix)) {
+      mark_read(stored);
+      ++count;
+    }
+  }
+  if (count > 0) {
+    log::info("{} tensors of {} ({}*) are not used", count, part, prefix);
+  }
 }
 
 void WeightsReader::mark_read(const StoredTensor& stored) {

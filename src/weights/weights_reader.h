@@ -78,6 +78,10 @@ class WeightsReader {
   /// a copy of `original` and leaves it unread. Errors: kInvalidArgument when the two differ.
   Status skip_copy(std::string_view name, std::string_view original);
 
+  /// Leaves unread what the file has under this prefix of its own names: a part that is known and
+  /// not used, which the log names `part`.
+  void skip_part(std::string_view prefix, std::string_view part);
+
   /// A new zeroed tensor of the store, for weights that a model derives from others.
   Result<Tensor> allocate(DType dtype, std::initializer_list<std::int64_t> shape) {
     return store_.allocate(device_, dtype, shape);

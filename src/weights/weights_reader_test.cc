@@ -225,6 +225,19 @@ TEST(WeightsReader, SaysWhatIsLeftOver) {
   EXPECT_TRUE(reading.reader->finish(every).ok());
 }
 
+TEST(WeightsReader, SkipsAPartThatIsNotUsed) {
+  Reading reading(types_gguf());
+  ASSERT_TRUE(reading.reader->read(kNorm, {64}, WeightKind::kVector).ok());
+  reading.reader->skip_part("token_embd.", "the embedding");
+  reading.reader->skip_part("absent.", "nothing");
+  const std::string_view most[] = {"blk.", ".ids"};
+  const Status rest = reading.reader->finish(most);
+  EXPECT_NE(rest.message().find("does not use: 'output.weight'"), std::string::npos)
+      << rest.message();
+  reading.reader->skip_part("output.w", "the head");
+  EXPECT_TRUE(reading.reader->finish(most).ok());
+}
+
 TEST(WeightsReader, ReportsAFullDevice) {
   Reading reading(qwen2(), false);
   reading.device.limit = 100;

@@ -116,7 +116,7 @@ struct GatedActivationParams {
   Tensor gate;  ///< [rows, width] f32
   Tensor up;    ///< as gate
   Tensor out;   ///< as gate
-  GatedForm form;
+  GatedForm form{};
 
   [[nodiscard]] Operands operands() const { return Operands().reads(gate).reads(up).writes(out); }
 };

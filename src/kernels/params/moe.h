@@ -95,17 +95,21 @@ struct ExpertsParams {
 };
 
 /// out[t] = sum over s, in order, of weights[t, s] * rows[t, s], or out[t] += that sum, term by
-/// term. A slot whose id is negative adds nothing, and its row is not read.
+/// term. A slot whose id is negative adds nothing, and its row is not read. Where `x` is given, an
+/// id of num_experts or more is an identity expert's: x[t] stands for its row.
+/// Source: Meituan LongCat Team 2025, "LongCat-Flash" (zero-computation experts).
 struct CombineExpertsParams {
   Tensor rows;     ///< [tokens, top_k, hidden] f32
   Tensor ids;      ///< [tokens, top_k] i32
   Tensor weights;  ///< [tokens, top_k] f32; empty: all 1
   Tensor out;      ///< [tokens, hidden] f32
   bool accumulate = false;
+  Tensor x{};  ///< [tokens, hidden] f32, or empty; not out
+  std::int64_t num_experts = 0;
 
   [[nodiscard]] Operands operands() const {
     Operands operands;
-    operands.reads(rows).reads(ids).reads(weights);
+    operands.reads(rows).reads(ids).reads(weights).reads(x);
     return accumulate ? operands.updates(out) : operands.writes(out);
   }
 };

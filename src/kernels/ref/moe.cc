@@ -104,8 +104,10 @@ Status combine_experts(Stream& /*stream*/, const CombineExpertsParams& params) {
           const double weight = params.weights.empty()
                                     ? 1.0
                                     : static_cast<double>(float_row(params.weights, t)[slot]);
-          sum += weight *
-                 static_cast<double>((float_row(params.rows, t) + slot * params.rows.stride(1))[i]);
+          const bool identity = !params.x.empty() && ids[slot] >= params.num_experts;
+          const float* row = identity ? float_row(params.x, t)
+                                      : float_row(params.rows, t) + slot * params.rows.stride(1);
+          sum += weight * static_cast<double>(row[i]);
         }
       }
       out[i] = static_cast<float>(sum);
