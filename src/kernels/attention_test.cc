@@ -20,6 +20,8 @@ struct Shape {
   DType cache = DType::kF32;
   float softcap = 0.0F;
   std::vector<float> alibi_slopes{};
+  std::vector<float> sinks{};
+  std::int64_t chunk = 0;
   std::int64_t value_dim = 0;  ///< 0: as head_dim.
   bool latent = false;         ///< Values are the first columns of the keys.
   std::int64_t most = 0;       ///< Positions that a token chooses; 0: it sees all.
@@ -125,22 +127,25 @@ struct Problem {
       return view(data, shape.cache, {num_blocks, shape.kv_heads, shape.block_size, columns});
     };
     const Tensor keys = cache(k, shape.head_dim);
-    rig.run(&KernelTable::attention,
-            {.q = view(q, DType::kF32, {tokens, shape.heads, shape.head_dim}),
-             .k_cache = keys,
-             .v_cache = shape.latent ? keys.slice(3, 0, shape.value_width())
-                                     : cache(v, shape.value_width()),
-             .block_tables = view(tables, DType::kI32, {sequences, max_blocks}),
-             .query_start = view(starts, DType::kI32, {sequences + 1}),
-             .context_lens = view(lens, DType::kI32, {sequences}),
-             .alibi_slopes = shape.alibi_slopes.empty()
-                                 ? Tensor()
-                                 : view(shape.alibi_slopes, DType::kF32, {shape.heads}),
-             .chosen = shape.most > 0 ? view(chosen, DType::kI32, {tokens, shape.most}) : Tensor(),
-             .out = view(out, DType::kF32, {tokens, shape.heads, shape.value_width()}),
-             .scale = 1.0F / std::sqrt(static_cast<float>(shape.head_dim)),
-             .softcap = shape.softcap,
-             .window = shape.window});
+    rig.run(
+        &KernelTable::attention,
+        {.q = view(q, DType::kF32, {tokens, shape.heads, shape.head_dim}),
+         .k_cache = keys,
+         .v_cache =
+             shape.latent ? keys.slice(3, 0, shape.value_width()) : cache(v, shape.value_width()),
+         .block_tables = view(tables, DType::kI32, {sequences, max_blocks}),
+         .query_start = view(starts, DType::kI32, {sequences + 1}),
+         .context_lens = view(lens, DType::kI32, {sequences}),
+         .alibi_slopes = shape.alibi_slopes.empty()
+                             ? Tensor()
+                             : view(shape.alibi_slopes, DType::kF32, {shape.heads}),
+         .sinks = shape.sinks.empty() ? Tensor() : view(shape.sinks, DType::kF32, {shape.heads}),
+         .chosen = shape.most > 0 ? view(chosen, DType::kI32, {tokens, shape.most}) : Tensor(),
+         .out = view(out, DType::kF32, {tokens, shape.heads, shape.value_width()}),
+         .scale = 1.0F / std::sqrt(static_cast<float>(shape.head_dim)),
+         .softcap = shape.softcap,
+         .window = shape.window,
+         .chunk = shape.chunk});
     return out;
   }
 
@@ -167,6 +172,11 @@ std::vector<Shape> shapes() {
     }
   }
   all.push_back({.heads = 4, .kv_heads = 4});
+  for (const std::int64_t chunk : {1, 7, 16, 20, 32}) {
+    all.push_back({.heads = 3, .kv_heads = 1, .head_dim = 32, .window = chunk / 2, .chunk = chunk});
+  }
+  all.push_back({.heads = 2, .kv_heads = 1, .head_dim = 32, .sinks = {-3.0F, 20.0F}});
+  all.push_back({.heads = 2, .head_dim = 32, .window = 7, .sinks = {0.5F, 2.0F}, .chunk = 20});
   all.push_back({.softcap = 1.5F});
   all.push_back({.window = 20, .cache = DType::kBF16, .softcap = 0.25F});
   all.push_back({.heads = 3, .kv_heads = 3, .alibi_slopes = {0.5F, 0.03F, 0.0F}});
@@ -258,6 +268,28 @@ TEST(Attention, LaterValuesOfInfinityDoNotShow) {
                           {before.begin(), before.begin() + untouched}))
         << isa;
     ASSERT_TRUE(std::isinf(after[static_cast<std::size_t>(untouched)])) << isa;
+  }
+}
+
+TEST(Attention, ASinkTakesProbabilityAndNothingElse) {
+  // One head, one position: its weight is exp(s) / (exp(s) + exp(sink)) of the value.
+  for (const std::string& isa : fast_tables()) {
+    KernelRig rig(isa, 1);
+    Problem problem({.heads = 1, .kv_heads = 1, .head_dim = 16}, {1}, 4);
+    const std::vector<float> plain = problem.run(rig, {1}, {1});  // The value itself.
+    const std::vector<float> q = RandomData(0).numbers(16);
+    const std::int64_t row = problem.tables[0] * 16 * 16;
+    double score = 0.0;
+    for (std::int64_t d = 0; d < 16; ++d) {
+      score += 0.25 * static_cast<double>(q[static_cast<std::size_t>(d)]) *
+               static_cast<double>(problem.k[static_cast<std::size_t>(row + d)]);
+    }
+    problem.shape.sinks = {1.5F};
+    const std::vector<float> sunk = problem.run(rig, {1}, {1});
+    const double share = 1.0 / (1.0 + std::exp(1.5 - score));
+    for (std::size_t d = 0; d < 16; ++d) {
+      EXPECT_NEAR(sunk[d], share * static_cast<double>(plain[d]), 1e-6) << isa;
+    }
   }
 }
 

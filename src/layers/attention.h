@@ -28,15 +28,20 @@ struct AttentionConfig {
   std::int64_t num_heads = 0;
   std::int64_t num_kv_heads = 0;
   std::int64_t head_dim = 0;
-  std::int64_t window = 0;  ///< Positions a token sees, its own included; 0 = all.
+  std::int64_t value_dim = 0;  ///< Of a head's values; 0: as head_dim.
+  std::int64_t window = 0;     ///< Positions a token sees, its own included; 0 = all.
   std::optional<float> scale = std::nullopt;  ///< Of the scores; 1 / sqrt(head_dim) when absent.
   float softcap = 0.0F;                       ///< Of the scores; 0 = none.
   bool qkv_bias = false;
   bool o_bias = false;
   bool fused_qkv = false;  ///< Stored as one tensor, qkv_proj: all queries, all keys, all values.
   std::optional<QkNormConfig> qk_norm = std::nullopt;
-  float qkv_limit =
-      0.0F;  ///< Queries, keys and values are clamped to it, after the norm; 0 = none.
+  float qkv_limit = 0.0F;  ///< Bound of queries, keys and values after the norm; 0 = none.
+  std::int64_t chunk = 0;  ///< See AttentionParams; 0 = none.
+  float value_scale = 1.0F;
+  const char* sinks = nullptr;  ///< Name of a tensor, see AttentionParams; null: none.
+
+  [[nodiscard]] std::int64_t value_width() const { return value_dim > 0 ? value_dim : head_dim; }
 };
 
 struct Attention {
@@ -48,8 +53,10 @@ struct Attention {
   std::optional<RmsNorm> q_norm;
   std::optional<RmsNorm> k_norm;
   Tensor alibi_slopes{};  ///< [num_heads] f32, or empty: see AttentionParams.
+  Tensor sinks{};         ///< [num_heads], or empty
+  Rotary temperature{};   ///< Scales queries by position: see Rotary::create_scaling(); or empty.
 
-  /// Reads `prefix`.q_proj, k_proj, v_proj, o_proj and, when configured, q_norm and k_norm.
+  /// Reads `prefix`.q_proj, k_proj, v_proj, o_proj and, when configured, norms and sinks.
   static Result<Attention> load(WeightsReader& reader, const std::string& prefix,
                                 const AttentionConfig& config);
 
@@ -62,7 +69,7 @@ struct Attention {
 
  private:
   Status normalize(const Context& context, Tensor& q, Tensor& k) const;
-  /// What the heads found, [tokens, num_heads * head_dim], in the workspace of the caller's scope.
+  /// What the heads found, [tokens, num_heads * value_dim], in the workspace of the caller's scope.
   Result<Tensor> attend(const Context& context, const Rotary& rotary, const Tensor& x) const;
 };
 

@@ -10,6 +10,11 @@ Result<RmsNorm> RmsNorm::load(WeightsReader& reader, std::string_view name, std:
                               const RmsNormConfig& config) {
   RmsNorm norm;
   norm.config = config;
+  if (!config.has_weight) {
+    norm.weight = TRY(reader.allocate(DType::kF32, {width}));  // Zeros.
+    norm.config.weight_offset = 1.0F;
+    return norm;
+  }
   norm.weight = TRY(reader.read(std::string(name) + ".weight", {width}, WeightKind::kVector));
   return norm;
 }

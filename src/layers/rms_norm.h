@@ -1,5 +1,5 @@
 #pragma once
-// Root mean square normalisation with a learned scale.
+// Root mean square normalisation, with a learned scale in most places.
 
 #include <cstdint>
 #include <string_view>
@@ -13,13 +13,14 @@ namespace godwit {
 struct RmsNormConfig {
   float epsilon = 0.0F;
   float weight_offset = 0.0F;  ///< 1 for models that store their scales less 1.
+  bool has_weight = true;
 };
 
 struct RmsNorm {
   RmsNormConfig config;
   Tensor weight;  ///< [width]
 
-  /// Reads `name`.weight.
+  /// Reads `name`.weight where there is to be one.
   static Result<RmsNorm> load(WeightsReader& reader, std::string_view name, std::int64_t width,
                               const RmsNormConfig& config);
 

@@ -126,6 +126,20 @@ Result<Rotary> Rotary::create(WeightsReader& reader, const RopeConfig& config,
   return rotary;
 }
 
+Result<Rotary> Rotary::create_scaling(WeightsReader& reader, std::int64_t width,
+                                      std::int64_t max_positions,
+                                      const std::function<float(std::int64_t)>& scale) {
+  CHECK_EQ(width % 2, 0);
+  Rotary rotary;
+  rotary.cos_sin = TRY(reader.allocate(DType::kF32, {max_positions, width}));
+  std::vector<float> table(static_cast<std::size_t>(rotary.cos_sin.elements()), 0.0F);
+  for (std::int64_t position = 0; position < max_positions; ++position) {
+    std::fill_n(table.begin() + position * width, width / 2, scale(position));
+  }
+  TRY(reader.stream().copy_in(rotary.cos_sin.data, std::as_bytes(std::span(table))));
+  return rotary;
+}
+
 Status Rotary::forward(const Context& context, Tensor& x) const {
   if (cos_sin.empty()) {
     return {};

@@ -3,6 +3,7 @@
 // of cosines and sines made from it once.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -90,6 +91,11 @@ struct Rotary {
   /// Computes the table into the reader's store.
   static Result<Rotary> create(WeightsReader& reader, const RopeConfig& config,
                                std::int64_t max_positions);
+
+  /// A table that multiplies all `width` channels of a head by scale(position) and rotates nothing.
+  static Result<Rotary> create_scaling(WeightsReader& reader, std::int64_t width,
+                                       std::int64_t max_positions,
+                                       const std::function<float(std::int64_t)>& scale);
 
   /// Rotates x [tokens, heads, head_dim] in place.
   Status forward(const Context& context, Tensor& x) const;

@@ -38,6 +38,16 @@ Result<std::optional<FactorsRope>> read_rope_factors(WeightsReader& reader,
   return std::optional(std::move(factors));
 }
 
+/// The table of a temperature, in f32 as the published code computes it.
+Result<Rotary> temperature_table(WeightsReader& reader, const QueryTemperature& temperature,
+                                 std::int64_t width, std::int64_t max_positions) {
+  return Rotary::create_scaling(reader, width, max_positions, [&](std::int64_t position) {
+    const float periods =
+        std::floor(static_cast<float>(position + 1) / static_cast<float>(temperature.period));
+    return std::log1p(periods) * static_cast<float>(temperature.scale) + 1.0F;
+  });
+}
+
 }  // namespace
 
 Decoder::Decoder(DecoderConfig config) : config_(std::move(config)) {
@@ -49,19 +59,41 @@ Decoder::Decoder(DecoderConfig config) : config_(std::move(config)) {
                .max_positions = config_.max_positions};
 }
 
+AttentionConfig Decoder::attention_config(std::int64_t index) const {
+  const DecoderLayerConfig& layer = config_.layers[static_cast<std::size_t>(index)];
+  return {.layer = index,
+          .hidden_size = config_.hidden_size,
+          .num_heads = config_.num_heads,
+          .num_kv_heads = layer.num_kv_heads > 0 ? layer.num_kv_heads : config_.num_kv_heads,
+          .head_dim = config_.head_dim,
+          .value_dim = config_.value_dim,
+          .window = layer.window,
+          .scale = config_.attention_scale,
+          .softcap = config_.attention_softcap,
+          .qkv_bias = config_.qkv_bias,
+          .o_bias = config_.o_bias,
+          .fused_qkv = config_.fused_qkv,
+          .qk_norm = layer.qk_norm ? config_.qk_norm : std::nullopt,
+          .qkv_limit = config_.qkv_limit,
+          .chunk = layer.chunk,
+          .value_scale = config_.value_scale,
+          .sinks = layer.sinks ? config_.sinks : nullptr};
+}
+
 std::vector<LayerCacheSpec> Decoder::cache_specs() const {
   std::vector<LayerCacheSpec> specs;
-  for (std::int64_t layer = 0; layer < config_.num_layers; ++layer) {
+  for (std::int64_t i = 0; i < config_.num_layers; ++i) {
     if (config_.mla) {
-      specs.push_back(mla_config(layer).cache_spec());
+      specs.push_back(mla_config(i).cache_spec());
       continue;
     }
-    specs.push_back(
-        {.layer = layer,
-         .num_kv_heads = config_.num_kv_heads,
-         .key_dim = config_.head_dim,
-         .value_dim = config_.head_dim,
-         .retention = Retention::window(config_.layers[static_cast<std::size_t>(layer)].window)});
+    const AttentionConfig attention = attention_config(i);
+    specs.push_back({.layer = i,
+                     .num_kv_heads = attention.num_kv_heads,
+                     .key_dim = attention.head_dim,
+                     .value_dim = attention.value_width(),
+                     .retention = attention.chunk > 0 ? Retention::chunk(attention.chunk)
+                                                      : Retention::window(attention.window)});
   }
   return specs;
 }
@@ -95,20 +127,6 @@ Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t ind
     }
     return std::optional(TRY(Norm::load(reader, prefix + name, config_.hidden_size, config_.norm)));
   };
-  const AttentionConfig attention = {
-      .layer = index,
-      .hidden_size = config_.hidden_size,
-      .num_heads = config_.num_heads,
-      .num_kv_heads = config_.num_kv_heads,
-      .head_dim = config_.head_dim,
-      .window = config_.layers[static_cast<std::size_t>(index)].window,
-      .scale = config_.attention_scale,
-      .softcap = config_.attention_softcap,
-      .qkv_bias = config_.qkv_bias,
-      .o_bias = config_.o_bias,
-      .fused_qkv = config_.fused_qkv,
-      .qk_norm = config_.qk_norm,
-      .qkv_limit = config_.qkv_limit};
   const GatedMlpConfig mlp = {.hidden_size = config_.hidden_size,
                               .intermediate_size = config_.intermediate_size,
                               .form = {.activation = config_.activation},
@@ -120,14 +138,14 @@ Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t ind
   if (config_.mla) {
     layer.mla = TRY(Mla::load(reader, prefix + "self_attn", mla_config(index)));
   } else {
-    layer.attention = TRY(Attention::load(reader, prefix + "self_attn", attention));
+    layer.attention = TRY(Attention::load(reader, prefix + "self_attn", attention_config(index)));
   }
   layer.after_attention = TRY(load_norm(norms.after_attention));
   layer.before_mlp = TRY(load_norm(norms.before_mlp));
   if (config_.layers[static_cast<std::size_t>(index)].sparse) {
     layer.moe = TRY(MoeLayer::load(reader, prefix, *config_.moe));
   } else {
-    layer.mlp = TRY(GatedMlp::load(reader, prefix + "mlp", mlp));
+    layer.mlp = TRY(GatedMlp::load(reader, prefix + config_.mlp_name, mlp));
   }
   layer.after_mlp = TRY(load_norm(norms.after_mlp));
   return layer;
@@ -137,8 +155,15 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
   const std::int64_t hidden = config_.hidden_size;
   embedding_ = TRY(reader.read("model.embed_tokens.weight", {config_.vocab_size, hidden}));
   TRY(load_ropes(reader, max_positions));
+  const Rotary scaling =
+      config_.temperature
+          ? TRY(temperature_table(reader, *config_.temperature, config_.head_dim, max_positions))
+          : Rotary();
   for (std::int64_t i = 0; i < config_.num_layers; ++i) {
     layers_.push_back(TRY(load_layer(reader, i)));
+    if (config_.layers[static_cast<std::size_t>(i)].temperature) {
+      layers_.back().attention->temperature = scaling;
+    }
   }
   for (std::int64_t i = 0; i < config_.draft_layers; ++i) {
     reader.skip_part("model.layers." + std::to_string(config_.num_layers + i) + ".",

@@ -30,10 +30,22 @@ struct BlockNorms {
   const char* after_mlp = nullptr;
 };
 
+/// How queries grow with their position: * (1 + scale * log(1 + floor((position + 1) / period))).
+/// Source: Llama 4's published code ("attention temperature").
+struct QueryTemperature {
+  double scale = 0.0;
+  double period = 1.0;
+};
+
 struct DecoderLayerConfig {
   std::int64_t window = 0;              ///< Positions a token sees; 0 = all.
+  std::int64_t chunk = 0;               ///< See AttentionParams; 0 = none.
   std::optional<std::size_t> rope = 0;  ///< Which of DecoderConfig::ropes; none: no positions.
+  std::int64_t num_kv_heads = 0;        ///< 0: DecoderConfig::num_kv_heads.
+  bool qk_norm = true;                  ///< Whether it has DecoderConfig::qk_norm.
+  bool sinks = true;                    ///< Whether it has DecoderConfig::sinks.
   bool sparse = false;                  ///< DecoderConfig::moe instead of a feed-forward block.
+  bool temperature = false;             ///< Whether it has DecoderConfig::temperature.
   bool has_indexer = true;  ///< Where MlaConfig has one; else the last layer's choice holds.
 };
 
@@ -45,6 +57,7 @@ struct DecoderConfig {
   std::int64_t num_heads = 0;
   std::int64_t num_kv_heads = 0;
   std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;  ///< See AttentionConfig.
   std::int64_t max_positions = 0;
   std::int64_t draft_layers = 0;  ///< Stored after the others, to draft further tokens; not used.
   NormConfig norm;
@@ -66,6 +79,10 @@ struct DecoderConfig {
   float qkv_limit = 0.0F;                ///< See AttentionConfig.
   std::optional<float> attention_scale;  ///< Of the scores; 1 / sqrt(head_dim) when absent.
   float attention_softcap = 0.0F;        ///< Of the scores; 0 = none.
+  std::optional<QueryTemperature> temperature;
+  float value_scale = 1.0F;
+  const char* sinks = nullptr;   ///< See AttentionConfig.
+  const char* mlp_name = "mlp";  ///< Of the feed-forward block's tensors.
   float embedding_scale = 1.0F;
   float residual_scale = 1.0F;  ///< Of what each block adds.
   float logits_scale = 1.0F;
@@ -94,6 +111,11 @@ Result<DecoderConfig> read_decoder_config(const ConfigReader& reader,
 /// Reads `attention_bias` (false when absent) for families in which it is the bias of all four
 /// projections.
 Status read_attention_bias(const ConfigReader& reader, DecoderConfig& config);
+
+/// Takes the rope from layers: `no_rope_layers` has a 1 for each layer with rope, its name
+/// notwithstanding; where it is absent or empty, every n-th layer has none, with n of
+/// `no_rope_layer_interval` or, where the config lacks that too, `interval`.
+Status read_rope_layers(const ConfigReader& reader, std::int64_t interval, DecoderConfig& config);
 
 /// Gives each layer its window.
 void set_windows(DecoderConfig& config, const std::vector<std::int64_t>& windows);
@@ -128,6 +150,8 @@ class Decoder final : public Model {
   Status logits(const Context& context, Tensor& hidden, Tensor& out) const override;
 
  private:
+  /// The attention of layer `index`.
+  [[nodiscard]] AttentionConfig attention_config(std::int64_t index) const;
   Status load_ropes(WeightsReader& reader, std::int64_t max_positions);
   [[nodiscard]] MlaConfig mla_config(std::int64_t index) const;
   Result<DecoderLayer> load_layer(WeightsReader& reader, std::int64_t index) const;

@@ -50,6 +50,35 @@ Status read_attention_bias(const ConfigReader& reader, DecoderConfig& config) {
   return {};
 }
 
+Status read_rope_layers(const ConfigReader& reader, std::int64_t interval, DecoderConfig& config) {
+  constexpr const char* kKey = "no_rope_layers";
+  const Json* list = reader.find(kKey);
+  if (list == nullptr || (list->is_array() && list->as_array().empty())) {
+    const std::int64_t every =
+        TRY(reader.optional_integer("no_rope_layer_interval")).value_or(interval);
+    for (std::size_t i = 0; i < config.layers.size(); ++i) {
+      if ((static_cast<std::int64_t>(i) + 1) % every == 0) {
+        config.layers[i].rope = std::nullopt;
+      }
+    }
+    return {};
+  }
+  const std::string expected = std::to_string(config.num_layers) + " numbers that are 0 or 1";
+  if (!list->is_array() || list->as_array().size() != config.layers.size()) {
+    return reader.unexpected(kKey, expected);
+  }
+  for (std::size_t i = 0; i < config.layers.size(); ++i) {
+    const auto value = list->as_array()[i].to_int64();
+    if (value != 0 && value != 1) {
+      return reader.unexpected(kKey, expected);
+    }
+    if (value == 0) {
+      config.layers[i].rope = std::nullopt;
+    }
+  }
+  return {};
+}
+
 void set_windows(DecoderConfig& config, const std::vector<std::int64_t>& windows) {
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
     config.layers[i].window = windows[i];

@@ -54,6 +54,9 @@ Result<std::unique_ptr<Model>> create_minimax_m2(const Json& config,
 Result<std::unique_ptr<Model>> create_ernie4_5_moe(const Json& config,
                                                    const std::string& config_name);
 Result<std::unique_ptr<Model>> create_glm4_moe(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_gpt_oss(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_llama4(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_mimo_v2(const Json& config, const std::string& config_name);
 
 std::span<const ModelKind> model_table() {
   static constexpr auto kTable = std::to_array<ModelKind>({
@@ -98,6 +101,9 @@ std::span<const ModelKind> model_table() {
       {.architecture = "MiniMaxM2ForCausalLM", .create = &create_minimax_m2},
       {.architecture = "Ernie4_5_MoeForCausalLM", .create = &create_ernie4_5_moe},
       {.architecture = "Glm4MoeForCausalLM", .create = &create_glm4_moe},
+      {.architecture = "GptOssForCausalLM", .create = &create_gpt_oss},
+      {.architecture = "Llama4ForCausalLM", .create = &create_llama4},
+      {.architecture = "MiMoV2FlashForCausalLM", .create = &create_mimo_v2},
   });
   return kTable;
 }

@@ -25,9 +25,15 @@ std::vector<std::string> expert_names(const std::string& prefix, std::string_vie
 Status Experts::load_each(WeightsReader& reader, const std::string& prefix) {
   const std::int64_t count = config.num_experts;
   const std::int64_t hidden = config.hidden_size;
-  gate = TRY(reader.read_stack(expert_names(prefix, config.gate, count), {config.width, hidden}));
-  up = TRY(reader.read_stack(expert_names(prefix, config.up, count), {config.width, hidden}));
-  down = TRY(reader.read_stack(expert_names(prefix, config.down, count), {hidden, config.width}));
+  const std::vector<std::string> gates = expert_names(prefix, config.gate, count);
+  const std::vector<std::string> ups = expert_names(prefix, config.up, count);
+  const std::vector<std::string> downs = expert_names(prefix, config.down, count);
+  TRY(reader.check_stack(gates, {config.width, hidden}));
+  TRY(reader.check_stack(ups, {config.width, hidden}));
+  TRY(reader.check_stack(downs, {hidden, config.width}));
+  gate = TRY(reader.read_stack(gates, {config.width, hidden}));
+  up = TRY(reader.read_stack(ups, {config.width, hidden}));
+  down = TRY(reader.read_stack(downs, {hidden, config.width}));
   return {};
 }
 

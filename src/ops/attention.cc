@@ -74,18 +74,23 @@ Status attention(Stream& stream, const AttentionParams& params) {
       .require(kv_heads > 0 && params.q.dim(1) % kv_heads == 0,
                "num_heads is no multiple of num_kv_heads")
       .require(params.window >= 0, "window is negative")
+      .require(params.chunk >= 0, "chunk is negative")
       .require(params.softcap >= 0.0F, "softcap is negative")
       .kernel(kernels.attention != nullptr, kernels.name);
   if (!params.alibi_slopes.empty()) {
     check.f32("alibi_slopes", params.alibi_slopes)
         .shape("alibi_slopes", params.alibi_slopes, {params.q.dim(1)});
   }
+  if (!params.sinks.empty()) {
+    check.dtype("sinks", params.sinks, {DType::kF32, DType::kF16, DType::kBF16})
+        .shape("sinks", params.sinks, {params.q.dim(1)});
+  }
   if (!params.chosen.empty()) {
     check.i32("chosen", params.chosen)
         .shape("chosen", params.chosen, {params.q.dim(0), kAny})
         .require(params.chosen.dim(1) > 0, "chosen is empty")
-        .require(params.window == 0 && params.alibi_slopes.empty(),
-                 "chosen positions go with neither a window nor a bias by distance");
+        .require(params.window == 0 && params.chunk == 0 && params.alibi_slopes.empty(),
+                 "chosen positions go with neither a window, a chunk nor a bias by distance");
   }
   check_cache(check, params.k_cache, params.v_cache, params.q.dim(2), params.out.dim(2));
   TRY(check.status());

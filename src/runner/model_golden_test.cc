@@ -97,7 +97,10 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenCase{"hunyuan_v1_moe", false}, GoldenCase{"hunyuan_v1_moe", true},
                     GoldenCase{"minimax_m2", false}, GoldenCase{"minimax_m2", true},
                     GoldenCase{"ernie4_5_moe", false}, GoldenCase{"ernie4_5_moe", true},
-                    GoldenCase{"glm4_moe", false}, GoldenCase{"glm4_moe", true}));
+                    GoldenCase{"glm4_moe", false}, GoldenCase{"glm4_moe", true},
+                    GoldenCase{"gpt_oss", false}, GoldenCase{"gpt_oss", true},
+                    GoldenCase{"llama4_text", false}, GoldenCase{"llama4_text", true},
+                    GoldenCase{"mimo_v2_flash", false}, GoldenCase{"mimo_v2_flash", true}));
 
 /// Latent attention.
 INSTANTIATE_TEST_SUITE_P(

@@ -165,31 +165,35 @@ Result<Tensor> WeightsReader::turn(std::string_view name, std::span<const std::i
   return tensor;
 }
 
-Result<Tensor> WeightsReader::read_stack(std::span<const std::string> names,
-                                         std::initializer_list<std::int64_t> shape,
-                                         WeightKind kind) {
-  CHECK(!names.empty());
-  std::vector<const StoredTensor*> parts;
+Status WeightsReader::check_stack(std::span<const std::string> names, const MatrixShape& shape,
+                                  WeightKind kind) const {
+  const StoredTensor* first = nullptr;
   for (const std::string& name : names) {
-    parts.push_back(TRY(find_checked(name, {shape.begin(), shape.size()}, kind)));
-    if (parts.back()->dtype != parts.front()->dtype) {
-      return invalid_argument(
-          described(checkpoint_, *parts.back()) + " is stored as " + parts.back()->dtype_name +
-              ", but " + shown_name(parts.front()->name) + " as " + parts.front()->dtype_name,
-          "use a checkpoint that stores all experts of a layer alike");
+    const StoredTensor* stored = TRY(find_checked(name, shape, kind));
+    first = first == nullptr ? stored : first;
+    if (stored->dtype != first->dtype) {
+      return invalid_argument(described(checkpoint_, *stored) + " is stored as " +
+                                  stored->dtype_name + ", but " + shown_name(first->name) + " as " +
+                                  first->dtype_name,
+                              "use a checkpoint that stores all experts of a layer alike");
     }
   }
-  const std::size_t bytes = parts.front()->data.size();
-  CHECK_LT(shape.size(), 3U);
-  const std::int64_t rows = *shape.begin();
-  const auto count = std::ssize(names);
+  return {};
+}
+
+Result<Tensor> WeightsReader::read_stack(std::span<const std::string> names,
+                                         const MatrixShape& shape, WeightKind kind) {
+  CHECK(!names.empty());
+  TRY(check_stack(names, shape, kind));
+  const StoredTensor* first = find(names.front());
   const Tensor tensor =
-      TRY(shape.size() == 1
-              ? store_.allocate(device_, *parts.front()->dtype, {count, rows})
-              : store_.allocate(device_, *parts.front()->dtype, {count, rows, *(shape.end() - 1)}));
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    TRY(stream_.copy_in(static_cast<std::byte*>(tensor.data) + i * bytes, parts[i]->data));
-    mark_read(*parts[i]);
+      TRY(store_.allocate(device_, *first->dtype, {std::ssize(names), shape[0], shape[1]}));
+  auto* to = static_cast<std::byte*>(tensor.data);
+  for (const std::string& name : names) {
+    const StoredTensor* stored = find(name);
+    TRY(stream_.copy_in(to, stored->data));
+    to += stored->data.size();
+    mark_read(*stored);
   }
   return tensor;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Hands a model its weights, checked, and notices what is missing or left over.
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -52,10 +53,14 @@ class WeightsReader {
   /// Reads a matrix that is stored transposed, as [columns, rows]. Errors: as read(), and
   /// kUnimplemented for quantised types, whose blocks cannot be turned.
   Result<Tensor> read_transposed(std::string_view name, std::int64_t rows, std::int64_t columns);
-  /// Reads tensors of one shape and type into one, [names.size(), shape ...]. All are checked
-  /// before memory is taken. Errors: as read(), and kInvalidArgument when types differ.
-  Result<Tensor> read_stack(std::span<const std::string> names,
-                            std::initializer_list<std::int64_t> shape,
+  /// Checks that matrices are there and have one shape and type. Errors: as read(), and
+  /// kInvalidArgument when types differ.
+  using MatrixShape = std::array<std::int64_t, 2>;
+  Status check_stack(std::span<const std::string> names, const MatrixShape& shape,
+                     WeightKind kind = WeightKind::kMatrix) const;
+  /// Reads matrices of one shape and type into one tensor, [names.size(), rows, columns]. All are
+  /// checked before memory is taken. Errors: as check_stack().
+  Result<Tensor> read_stack(std::span<const std::string> names, const MatrixShape& shape,
                             WeightKind kind = WeightKind::kMatrix);
   /// Reads matrices that are stored transposed and as one, [matrices, columns, rows] (with one
   /// column: [matrices, rows]), into [matrices, rows, columns]. Where the stored rows are

@@ -40,7 +40,8 @@ std::int64_t tiles_of(const AttentionParams& params, std::int64_t sequence,
   return (tokens + tokens_each - 1) / tokens_each;
 }
 
-/// Tile `tile` of a sequence for the heads [first_head, first_head + heads_each).
+/// Tile `tile` of a sequence, whose sinks are f32, for the heads [first_head, first_head +
+/// heads_each).
 AttentionItem make_item(const AttentionParams& params, const Split& cut, std::int64_t sequence,
                         std::int64_t tile, std::int64_t first_head) {
   const std::int64_t kv_head = first_head / (params.q.dim(1) / params.k_cache.dim(1));
@@ -63,11 +64,14 @@ AttentionItem make_item(const AttentionParams& params, const Split& cut, std::in
           .value_dim = params.out.dim(2),
           .first_position = chosen ? std::min(position, params.chosen.dim(1) - 1) : position,
           .window = params.window,
+          .chunk = params.chunk,
           .scale = params.scale,
           .softcap = params.softcap,
           .alibi_slopes = params.alibi_slopes.empty()
                               ? nullptr
                               : static_cast<const float*>(params.alibi_slopes.data) + first_head,
+          .sinks = params.sinks.empty() ? nullptr
+                                        : static_cast<const float*>(params.sinks.data) + first_head,
           .k = static_cast<const std::byte*>(params.k_cache.data) +
                kv_head * params.k_cache.stride(1) * element_bytes,
           .v = static_cast<const std::byte*>(params.v_cache.data) +
@@ -177,7 +181,14 @@ Status kv_write(const IsaKernels& isa, Stream& stream, const KvWriteParams& para
   return {};
 }
 
-Status attention(const IsaKernels& isa, Stream& stream, const AttentionParams& params) {
+Status attention(const IsaKernels& isa, Stream& stream, const AttentionParams& given) {
+  const Workspace::Scope scope(stream.workspace());
+  AttentionParams params = given;
+  if (!given.sinks.empty()) {
+    params.sinks = TRY(stream.workspace().tensor(DType::kF32, {given.sinks.dim(0)}));
+    widen(isa, given.sinks.dtype, given.sinks.data, static_cast<float*>(params.sinks.data),
+          given.sinks.dim(0));
+  }
   ThreadPool& threads = threads_of(stream);
   const std::int64_t heads = params.q.dim(1) / params.k_cache.dim(1);
   Split cut = {.tokens_each = std::max<std::int64_t>(1, kItemQueries / heads), .heads_each = heads};
@@ -194,7 +205,6 @@ Status attention(const IsaKernels& isa, Stream& stream, const AttentionParams& p
   cut.heads_each = heads_of_item(heads, kItemQueries / cut.tokens_each,
                                  tiles * params.k_cache.dim(1), threads.size());
   const std::int64_t items = tiles * (params.q.dim(1) / cut.heads_each);
-  const Workspace::Scope scope(stream.workspace());
   const std::int64_t queries = cut.tokens_each * cut.heads_each;
   const std::int64_t bytes =
       (isa.attention->scratch_bytes(queries, params.q.dim(2), params.out.dim(2)) + 63) / 64 * 64;

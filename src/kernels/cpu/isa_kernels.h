@@ -156,9 +156,11 @@ struct AttentionItem {
   std::int64_t value_dim;
   std::int64_t first_position;  ///< Of the first token.
   std::int64_t window;          ///< 0 = none.
+  std::int64_t chunk;           ///< 0 = none.
   float scale;
   float softcap;               ///< 0 = none.
   const float* alibi_slopes;   ///< Of the first head; or null.
+  const float* sinks;          ///< Of the first head; or null.
   const void* k;               ///< The head's rows of block 0.
   const void* v;               ///< Equal to k where values are the keys' first columns.
   const std::int32_t* chosen;  ///< What stands for positions 0, 1, ... of one token; or null.

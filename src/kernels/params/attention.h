@@ -45,16 +45,20 @@ struct KvWriteParams {
 ///
 /// Sequence s owns tokens [query_start[s], query_start[s + 1]); they are the last ones of its
 /// context_lens[s] positions. A token at position p attends to the positions in
-/// (p - window, p], or [0, p] when window is 0. Sums run over groups of 16 positions that start at
-/// multiples of 16, so a token's result does not depend on chunking or on other sequences.
+/// (p - window, p], or [0, p] when window is 0, and of these to those of its own chunk, when chunk
+/// is not 0: chunks are `chunk` positions long and the first starts at 0. Sums run over groups of
+/// 16 positions that start at multiples of 16, so a token's result does not depend on chunking or
+/// on other sequences.
 ///
 /// Where `chosen` is given, a token attends to the positions that its row names instead, and groups
 /// are 16 of those.
 ///
 /// The score of a key at position j for a query at position p, both of query head h, is
 ///   softcap(scale * q . k) + alibi_slopes[h] * (j - p),  softcap(s) = cap * tanh(s / cap).
+/// A sink is one more score of a head, of a key whose value is 0.
 /// Sources: Kwon et al. 2023, "Efficient Memory Management for LLM Serving with PagedAttention";
-/// Press et al. 2022, "Train Short, Test Long" (ALiBi); Gemma 2's report (soft caps);
+/// Press et al. 2022, "Train Short, Test Long" (ALiBi); Gemma 2's report (soft caps); Xiao et al.
+/// 2023, "Efficient Streaming Language Models with Attention Sinks"; Llama 4's model card (chunks);
 /// DeepSeek-V3.2's report (chosen positions).
 struct AttentionParams {
   Tensor q;        ///< [tokens, num_heads, key_dim] f32; num_heads is a multiple of num_kv_heads
@@ -64,12 +68,14 @@ struct AttentionParams {
   Tensor query_start;    ///< [sequences + 1] i32
   Tensor context_lens;   ///< [sequences] i32
   Tensor alibi_slopes;   ///< [num_heads] f32; or empty
+  Tensor sinks{};        ///< [num_heads] f32, f16 or bf16; or empty
   Tensor chosen{};       ///< [tokens, most] i32; or empty. Of the token at position p the first
                          ///< min(p + 1, most) are used: positions up to p, rising.
   Tensor out;            ///< [tokens, num_heads, value_dim] f32
   float scale = 1.0F;    ///< Multiplies q . k before the softmax.
   float softcap = 0.0F;  ///< 0 = none.
   std::int64_t window = 0;
+  std::int64_t chunk = 0;
 
   [[nodiscard]] Operands operands() const {
     const Operand cache = {.tensor = k_cache,
@@ -87,6 +93,7 @@ struct AttentionParams {
         .reads(query_start)
         .reads(context_lens)
         .reads(alibi_slopes)
+        .reads(sinks)
         .reads(chosen)
         .writes(out);
   }

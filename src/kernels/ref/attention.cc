@@ -67,8 +67,11 @@ std::vector<std::int64_t> seen_positions(const AttentionParams& params, std::int
     seen.assign(row, row + count);
     return seen;
   }
-  const std::int64_t first =
+  std::int64_t first =
       params.window > 0 ? std::max<std::int64_t>(0, position - params.window + 1) : 0;
+  if (params.chunk > 0) {
+    first = std::max(first, position - position % params.chunk);
+  }
   for (std::int64_t p = first; p <= position; ++p) {
     seen.push_back(p);
   }
@@ -88,7 +91,9 @@ void attend(const AttentionParams& params, std::int64_t s, std::int64_t token, s
   const auto* v_data = static_cast<const std::byte*>(params.v_cache.data);
 
   std::vector<double> weights;
-  double largest = -std::numeric_limits<double>::infinity();
+  const bool has_sink = !params.sinks.empty();
+  const double sink = has_sink ? element(params.sinks.dtype, row_data(params.sinks, head), 0) : 0.0;
+  double largest = has_sink ? sink : -std::numeric_limits<double>::infinity();
   for (const std::int64_t p : seen) {
     const std::int64_t k =
         cache_offset(params.k_cache, table[p / block_size], kv_head, p % block_size);
@@ -99,7 +104,7 @@ void attend(const AttentionParams& params, std::int64_t s, std::int64_t token, s
     weights.push_back(biased_score(params, score, head, p - seen.back()));
     largest = std::max(largest, weights.back());
   }
-  double total = 0.0;
+  double total = has_sink ? std::exp(sink - largest) : 0.0;
   for (double& weight : weights) {
     weight = std::exp(weight - largest);
     total += weight;

@@ -61,10 +61,16 @@ inline std::int64_t clamp16(std::int64_t value) {
   return value < 0 ? 0 : value > 16 ? 16 : value;
 }
 
+/// The first position that the one at `position` attends to; never negative.
+inline std::int64_t oldest_of(const AttentionItem& item, std::int64_t position) {
+  const std::int64_t of_window = item.window > 0 ? position - item.window + 1 : 0;
+  const std::int64_t of_chunk = item.chunk > 0 ? position / item.chunk * item.chunk : 0;
+  return of_window > of_chunk ? of_window : of_chunk;
+}
+
 inline Span span_of(const AttentionItem& item, std::int64_t query, std::int64_t base) {
   const std::int64_t position = item.first_position + query / item.heads;
-  const std::int64_t begin = item.window > 0 ? position - item.window + 1 - base : 0;
-  return {clamp16(begin), clamp16(position + 1 - base)};
+  return {clamp16(oldest_of(item, position) - base), clamp16(position + 1 - base)};
 }
 
 /// One group: where its rows are. Rows that no query attends to are never read; their pointers
@@ -348,8 +354,9 @@ inline void load_queries(const AttentionItem& item, const AttentionScratch& s) {
     for (std::int64_t d = 0; d < s.value_width; d += 16) {
       store(s.sums + i * s.value_width + d, splat(0.0F));
     }
-    s.largest[i] = kMasked;
-    s.totals[i] = 0.0F;
+    // A sink is a score without a value that was there first.
+    s.largest[i] = item.sinks != nullptr ? item.sinks[i % item.heads] : kMasked;
+    s.totals[i] = item.sinks != nullptr ? 1.0F : 0.0F;
   }
 }
 
@@ -370,15 +377,13 @@ void attend(const AttentionItem& item, void* memory) {
   const std::int64_t queries = item.tokens * item.heads;
   const AttentionScratch s = attention_scratch(memory, item);
   load_queries(item, s);
-  const std::int64_t oldest = item.window > 0 && item.first_position >= item.window
-                                  ? item.first_position - item.window + 1
-                                  : 0;
+  const std::int64_t oldest = oldest_of(item, item.first_position);
   for (std::int64_t base = oldest / 16 * 16; base < item.first_position + item.tokens; base += 16) {
     const Group<T> rows = find_group<T>(item, base);
     ReadyGroup group;
     group.base = base;
     group.transposed = queries >= kTransposedQueries;
-    group.whole = item.window == 0 && base + 15 <= item.first_position;
+    group.whole = item.window == 0 && item.chunk == 0 && base + 15 <= item.first_position;
     if (group.transposed) {
       transpose_keys(rows, item.key_dim, s);
     } else {
