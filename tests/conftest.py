@@ -24,26 +24,38 @@ def free_port():
 
 
 class Server:
-    """A running `godwit serve`."""
+    """A running `godwit serve`.
 
-    def __init__(self, *flags):
+    `probe` asks whether it is ready, when that takes more than a GET over plain HTTP; `log` is the file
+    that its log goes to.
+    """
+
+    def __init__(self, *flags, probe=None, log=None):
         binary = os.environ.get("GODWIT_BINARY")
         model = os.environ.get("GODWIT_MODEL")
         if not binary or not model:
             pytest.skip("GODWIT_BINARY and GODWIT_MODEL are not set")
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.process = subprocess.Popen(
-            [binary, "serve", model, "--host", "127.0.0.1", "--port", str(self.port), *flags])
-        self._wait_until_ready()
+        command = [binary, "serve", model, "--host", "127.0.0.1", "--port", str(self.port), *flags]
+        if log is None:
+            self.process = subprocess.Popen(command)
+        else:
+            with open(log, "w", encoding="utf-8") as errors:
+                self.process = subprocess.Popen(command, stderr=errors)
+        self._wait_until_ready(probe or self._probe)
 
-    def _wait_until_ready(self):
+    def _probe(self, _):
+        with urllib.request.urlopen(self.url + "/readyz", timeout=1):
+            pass
+
+    def _wait_until_ready(self, probe):
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             assert self.process.poll() is None, "the server ended while it started"
             try:
-                with urllib.request.urlopen(self.url + "/readyz", timeout=1):
-                    return
+                probe(self)
+                return
             except (urllib.error.URLError, OSError):
                 continue
         self.stop()
@@ -97,8 +109,8 @@ def start_server():
     """Starts servers of the test's own; whatever still runs at the end is stopped."""
     started = []
 
-    def start(*flags):
-        started.append(Server(*flags))
+    def start(*flags, **options):
+        started.append(Server(*flags, **options))
         return started[-1]
 
     yield start

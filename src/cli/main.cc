@@ -1,5 +1,4 @@
-// The program's entry: reads the command line and calls the command. The only place that knows
-// CLI11.
+// The program's entry: reads the command line and calls the command.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "cli/options.h"
 #include "cli/run.h"
 #include "cli/serve.h"
+#include "cli/server_flags.h"
 #include "cli/text_commands.h"
 #include "cli/vllm_flags.h"
 
@@ -94,11 +94,8 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   serve->add_option("MODEL,--model", options.model.model, kModelHelp)->required();
   add_model_flags(*serve, options.model);
   EngineOptions& engine = options.model.engine;
-  serve->add_option("--host", options.host, "Address to listen on")->capture_default_str();
-  serve->add_option("--port", options.port, "Port to listen on; 0 = any")->capture_default_str();
   serve->add_option("--served-model-name", options.served_model_names, "Names in the API");
-  serve->add_option("--api-key", options.api_keys, "Keys that clients must show")
-      ->envname("VLLM_API_KEY");
+  add_server_flags(*serve, options);
   add_switch(*serve, "enable-prefix-caching", engine.enable_prefix_caching,
              "Reuse what is cached of a prompt");
   add_switch(*serve, "enable-chunked-prefill", engine.enable_chunked_prefill,
@@ -123,11 +120,6 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
                    "Seconds that running requests get to finish")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  serve
-      ->add_option("--log-level,--uvicorn-log-level", options.log_level,
-                   "debug, info, warning, error")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
-      ->capture_default_str();
   // Accepted because vLLM's users write them: they say what godwit does anyway.
   for (const char* ranks :
        {"--tensor-parallel-size", "--pipeline-parallel-size", "--data-parallel-size"}) {
@@ -135,9 +127,6 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   }
   serve->add_flag_function(
       "--trust-remote-code", [](std::int64_t) {}, "No effect: no code of a model is ever run");
-  serve->add_flag_function(
-      "--disable-log-requests,--disable-log-stats", [](std::int64_t) {},
-      "No effect: there are no such log lines");
   serve->callback([&options, &action] { action = [&options] { return run_serve(options); }; });
 }
 
@@ -235,13 +224,13 @@ void add_descriptions(CLI::App& app, std::string& shell, Action& action) {
 }
 
 log::Level parse_level(const std::string& name) {
-  if (name == "debug") {
+  if (name == "debug" || name == "trace") {
     return log::Level::kDebug;
   }
   if (name == "warning") {
     return log::Level::kWarning;
   }
-  return name == "error" ? log::Level::kError : log::Level::kInfo;
+  return name == "error" || name == "critical" ? log::Level::kError : log::Level::kInfo;
 }
 
 int run_program(int argc, char** argv) {
@@ -282,7 +271,8 @@ int run_program(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsageError;
   }
-  log::set_up(parse_level(serve.log_level));
+  log::set_up(parse_level(serve.log_level),
+              serve.log_format == "json" ? log::Format::kJson : log::Format::kText);
   const Status status = action();
   std::fflush(stdout);
   if (!status.ok()) {

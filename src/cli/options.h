@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "runner/model_runner.h"
+#include "server/tls_options.h"
 
 namespace godwit {
 
@@ -47,8 +48,21 @@ struct ServeOptions {
   std::uint16_t port = 8000;
   std::vector<std::string> served_model_names;
   std::vector<std::string> api_keys;
+  std::string unix_socket;  ///< Instead of host and port; empty = none.
+  TlsOptions tls;
+  std::string root_path;
+  std::string allowed_origins = R"(["*"])";  ///< A JSON list, as the next two.
+  std::string allowed_methods = R"(["*"])";
+  std::string allowed_headers = R"(["*"])";
+  bool allow_credentials = false;
+  bool request_id_headers = false;
   std::int64_t shutdown_timeout = 30;  ///< Seconds that running requests get to finish.
   std::string log_level = "info";
+  std::string log_format = "text";  ///< text, json
+  bool access_log = true;
+  std::string quiet_paths;  ///< Left out of the access log; separated by commas.
+  bool log_requests = false;
+  bool log_stats = true;
 };
 
 /// What the command line says of sampling; the rest is the model's defaults.

@@ -1,6 +1,8 @@
 #include "cli/serve.h"
 
+#include <chrono>
 #include <csignal>
+#include <optional>
 #include <pthread.h>
 #include <thread>
 
@@ -9,10 +11,15 @@
 #include "base/log.h"
 #include "cli/loaded_engine.h"
 #include "cli/model_source.h"
+#include "cli/server_flags.h"
+#include "engine/throughput_log.h"
 #include "server/server.h"
 
 namespace godwit {
 namespace {
+
+/// As often as vLLM.
+constexpr std::chrono::seconds kThroughputInterval{10};
 
 /// SIGINT and SIGTERM, taken out of the normal flow: every thread started later has them blocked,
 /// and one thread waits for them.
@@ -52,14 +59,25 @@ ServedModel describe_model(const ServeOptions& options, const LoadedEngine& load
   return model;
 }
 
-void print_ready(const ServeOptions& options, const ServedModel& model, std::uint16_t port) {
+std::string address_of(const ServeOptions& options, std::uint16_t port) {
   std::string host = options.host;
   if (host == "0.0.0.0" || host == "::") {
     host = "127.0.0.1";
   } else if (host.find(':') != std::string::npos) {
     host = "[" + host + "]";
   }
-  const std::string address = fmt::format("http://{}:{}", host, port);
+  const char* scheme = options.tls.certificate_file.empty() ? "http" : "https";
+  return fmt::format("{}://{}:{}", scheme, host, port);
+}
+
+void print_ready(const ServeOptions& options, const ServedModel& model, std::uint16_t port) {
+  if (!options.unix_socket.empty()) {
+    fmt::print("\ngodwit serves {} at {}\n\n  Stop:  Ctrl-C\n\n", model.names.front(),
+               options.unix_socket);
+    std::fflush(stdout);
+    return;
+  }
+  const std::string address = address_of(options, port);
   fmt::print("\ngodwit serves {} at {}\n\n", model.names.front(), address);
   if (model.chat_template != nullptr) {
     fmt::print("  Chat:  open {} in a browser\n", address);
@@ -89,6 +107,7 @@ void log_plan(const LoadedEngine& loaded) {
 }  // namespace
 
 Status run_serve(const ServeOptions& options) {
+  ServerOptions server_options = TRY(make_server_options(options));
   // Before the signals: a download may be stopped at any time.
   ModelOptions model_options = TRY(locate_model(options.model));
   const StopSignals signals;
@@ -98,16 +117,16 @@ Status run_serve(const ServeOptions& options) {
   const LoadedEngine loaded = TRY(load_engine(model_options, clock));
   log_plan(loaded);
 
-  ServerOptions server_options;
-  server_options.http.host = options.host;
-  server_options.http.port = options.port;
   server_options.model = describe_model(options, loaded, clock);
-  server_options.api_keys = options.api_keys;
   server_options.version = GODWIT_VERSION;
   const ServedModel model = server_options.model;
   const std::unique_ptr<Server> server =
       TRY(Server::create(std::move(server_options), *loaded.engine, clock));
   server->start();
+  std::optional<ThroughputLog> throughput;
+  if (options.log_stats) {
+    throughput.emplace(loaded.engine->metrics(), clock, kThroughputInterval);
+  }
   print_ready(options, model, server->port());
 
   signals.wait();

@@ -252,6 +252,17 @@ void Metrics::record_request(std::int32_t n, std::int64_t longest_output_tokens)
   impl_->longest_output.Observe(static_cast<double>(longest_output_tokens));
 }
 
+EngineTotals Metrics::totals() const {
+  const auto count = [](const auto& metric) { return static_cast<std::int64_t>(metric.Value()); };
+  return {.prompt_tokens = count(impl_->prompt_tokens_computed),
+          .generation_tokens = count(impl_->generation_tokens),
+          .prefix_queries = count(impl_->prefix_queries),
+          .prefix_hits = count(impl_->prefix_hits),
+          .running = count(impl_->running),
+          .waiting = count(impl_->waiting),
+          .kv_cache_usage = impl_->cache_usage.Value()};
+}
+
 std::string Metrics::expose() const {
   return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
 }

@@ -40,6 +40,17 @@ struct StepMetrics {
   std::int64_t prefix_hits = 0;     ///< Tokens found there.
 };
 
+/// What an engine has done so far, and its load.
+struct EngineTotals {
+  std::int64_t prompt_tokens = 0;  ///< Those that were computed, not taken from the prefix cache.
+  std::int64_t generation_tokens = 0;
+  std::int64_t prefix_queries = 0;
+  std::int64_t prefix_hits = 0;
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  double kv_cache_usage = 0.0;
+};
+
 /// The life of one output: readings of the Clock, and counts. A stage that was never reached keeps
 /// a time of zero; what would be computed from it is left out.
 struct OutputMetrics {
@@ -75,6 +86,8 @@ class Metrics {
   void record_finished(const OutputMetrics& output, FinishReason reason);
   /// Records a request whose n outputs have all ended.
   void record_request(std::int32_t n, std::int64_t longest_output_tokens);
+
+  [[nodiscard]] EngineTotals totals() const;
 
   /// Writes everything in Prometheus' text form (version 0.0.4).
   [[nodiscard]] std::string expose() const;

@@ -27,9 +27,14 @@ class Fetch {
   Result<fs::path> run() const {
     const fs::path snapshot = cache_.snapshot(files_.commit);
     if (!name_.file.empty()) {
-      const std::string file = TRY(select_gguf(files_.files, name_.file, name_.repository));
-      TRY(need(file));
-      return snapshot / file;
+      std::vector<std::string> parts = TRY(gguf_files());
+      if (scope_ == FetchScope::kText) {
+        parts.resize(1);  // The first has the vocabulary and the chat template.
+      }
+      for (const std::string& part : parts) {
+        TRY(need(part));
+      }
+      return snapshot / parts.front();
     }
     std::string weights;
     if (scope_ == FetchScope::kModel) {
@@ -55,7 +60,7 @@ class Fetch {
   Result<std::uint64_t> count_weights() const {
     std::vector<std::string> names;
     if (!name_.file.empty()) {
-      names.push_back(TRY(select_gguf(files_.files, name_.file, name_.repository)));
+      names = TRY(gguf_files());
     } else {
       const std::string weights = TRY(select_weights(files_.files, name_.repository));
       names = TRY(tensor_files(weights));
@@ -80,6 +85,26 @@ class Fetch {
     return {};
   }
 
+  /// The .gguf file of the name, or all parts of one.
+  Result<std::vector<std::string>> gguf_files() const {
+    std::vector<std::string> parts = TRY(select_gguf(files_.files, name_.file, name_.repository));
+    for (const std::string& part : parts) {
+      TRY(check_listed(part, parts.front()));
+    }
+    return parts;
+  }
+
+  /// Errors: kNotFound when the hub does not have `file`, of which `source` speaks.
+  Status check_listed(const std::string& file, const std::string& source) const {
+    const auto& files = files_.files;
+    if (online_ != nullptr && std::find(files.begin(), files.end(), file) == files.end()) {
+      return not_found(source + " of " + name_.repository + " names " + file +
+                           ", which the repository does not have",
+                       "choose another revision");
+    }
+    return {};
+  }
+
   /// The files with tensors: `weights` itself, or the shards of that index.
   Result<std::vector<std::string>> tensor_files(const std::string& weights) const {
     if (weights.ends_with(".safetensors")) {
@@ -90,12 +115,7 @@ class Fetch {
         TRY(read_file(cache_.snapshot(files_.commit) / weights, kLargestIndex));
     std::vector<std::string> shards = TRY(read_shards(index, name_.repository));
     for (const std::string& shard : shards) {
-      const auto& files = files_.files;
-      if (online_ != nullptr && std::find(files.begin(), files.end(), shard) == files.end()) {
-        return not_found(weights + " of " + name_.repository + " names " + shard +
-                             ", which the repository does not have",
-                         "choose another revision");
-      }
+      TRY(check_listed(shard, weights));
     }
     return shards;
   }

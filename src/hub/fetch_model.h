@@ -14,7 +14,8 @@
 namespace godwit {
 
 enum class FetchScope {
-  kText,   ///< Configuration, tokenizer and chat templates; of a GGUF repository the whole file.
+  kText,   ///< Configuration, tokenizer and chat templates; of a GGUF repository the file, of
+           ///< several the first.
   kModel,  ///< The weights, too.
 };
 

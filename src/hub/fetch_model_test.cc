@@ -359,7 +359,7 @@ TEST_F(FetchModel, HostileAnswersAreRefused) {
 }
 
 TEST_F(FetchModel, FoldersThatAreLinksAreNotWrittenThrough) {
-  files_["additional_chat_templates/x.jinja"] = "x";
+  files_["additional_chat_templates/tool_use.jinja"] = "x";
   const fs::path outside = cache_ / "outside";
   fs::create_directories(outside);
   fs::create_directories(cache_ / "models--a--b/snapshots" / kCommit);
@@ -424,6 +424,24 @@ TEST_F(FetchModel, ShardsAndGgufFiles) {
   EXPECT_EQ(gguf->filename(), "x-Q8_0.gguf");
   files_.erase("m-2.safetensors");
   EXPECT_EQ(fetch().status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(FetchModel, AllPartsOfAGgufModelAreFetchedAndForTextTheFirst) {
+  files_["x-F16-00001-of-00002.gguf"] = "GGUF one";
+  files_["x-F16-00002-of-00002.gguf"] = "GGUF two";
+  serve_with([](const ScriptedRequest&) { return std::nullopt; });
+  const Result<fs::path> text = fetch(FetchScope::kText, "f16");
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  EXPECT_EQ(text->filename(), "x-F16-00001-of-00002.gguf");
+  const fs::path second = text->parent_path() / "x-F16-00002-of-00002.gguf";
+  EXPECT_FALSE(fs::exists(second));
+  ASSERT_TRUE(fetch(FetchScope::kModel, "f16").ok());
+  EXPECT_TRUE(fs::exists(second));
+  files_.erase("x-F16-00002-of-00002.gguf");
+  const Result<fs::path> incomplete = fetch(FetchScope::kModel, "f16");
+  ASSERT_FALSE(incomplete.ok());
+  EXPECT_NE(incomplete.status().message().find("names x-F16-00002-of-00002.gguf"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -69,6 +69,12 @@ Status exchange(asio::io_context& io, Stream& stream, const FetchRequest& reques
   const bool is_head = request.method == "HEAD";
   http::request<http::empty_body> message(is_head ? http::verb::head : http::verb::get,
                                           request.url.target, 11);
+  if (request.proxy != nullptr && !request.url.tls) {
+    message.target("http://" + request.url.authority() + request.url.target);
+    if (!request.proxy->authorization.empty()) {
+      message.set(http::field::proxy_authorization, request.proxy->authorization);
+    }
+  }
   message.set(http::field::host, request.url.authority());
   message.set(http::field::user_agent, "godwit");
   message.set(http::field::accept_encoding, "identity");
@@ -124,6 +130,10 @@ Status exchange(asio::io_context& io, Stream& stream, const FetchRequest& reques
   return {};
 }
 
+const Url& first_hop(const FetchRequest& request) {
+  return request.proxy != nullptr ? request.proxy->url : request.url;
+}
+
 Status connect(asio::io_context& io, beast::tcp_stream& stream, const Url& url,
                const HttpTimeouts& timeouts) {
   asio::ip::tcp::resolver resolver(io);
@@ -141,6 +151,42 @@ Status connect(asio::io_context& io, beast::tcp_stream& stream, const Url& url,
   stream.expires_after(timeouts.connect);
   const error_code refused = run(io, [&](auto done) { stream.async_connect(addresses, done); });
   return refused ? broken(url, "cannot connect", refused) : Status();
+}
+
+/// Asks a proxy for a tunnel to the host. Nothing of the tunnel is read ahead: a TLS server is
+/// silent until the client speaks.
+Status open_tunnel(asio::io_context& io, beast::tcp_stream& stream, const FetchRequest& request,
+                   const HttpTimeouts& timeouts) {
+  const Url& proxy = request.proxy->url;
+  const std::string name = request.url.host.find(':') != std::string::npos
+                               ? "[" + request.url.host + "]"
+                               : request.url.host;
+  const std::string host = name + ":" + std::to_string(request.url.port);
+  http::request<http::empty_body> message(http::verb::connect, host, 11);
+  message.set(http::field::host, host);
+  message.set(http::field::user_agent, "godwit");
+  if (!request.proxy->authorization.empty()) {
+    message.set(http::field::proxy_authorization, request.proxy->authorization);
+  }
+  stream.expires_after(timeouts.silence);
+  if (const error_code error =
+          run(io, [&](auto done) { http::async_write(stream, message, done); })) {
+    return broken(proxy, "cannot ask the proxy for a tunnel", error);
+  }
+  beast::flat_buffer buffer(kLargestHead);
+  http::response_parser<http::empty_body> parser;
+  parser.header_limit(kLargestHead);
+  parser.skip(true);
+  if (const error_code error =
+          run(io, [&](auto done) { http::async_read_header(stream, buffer, parser, done); })) {
+    return read_failed(proxy, error);
+  }
+  if (const unsigned status = parser.get().result_int(); status != 200) {
+    return invalid_argument("the proxy " + proxy.authority() + " answers " +
+                                std::to_string(status) + " when asked for a tunnel to " + host,
+                            "check HTTPS_PROXY, and NO_PROXY for hosts that need none");
+  }
+  return {};
 }
 
 /// The reason in OpenSSL's words, when the certificate is what is wrong.
@@ -172,7 +218,10 @@ Status exchange_tls(asio::io_context& io, const FetchRequest& request, const Htt
   }
   stream.set_verify_callback(ssl::host_name_verification(host));
   beast::tcp_stream& socket = beast::get_lowest_layer(stream);
-  TRY(connect(io, socket, request.url, timeouts));
+  TRY(connect(io, socket, first_hop(request), timeouts));
+  if (request.proxy != nullptr) {
+    TRY(open_tunnel(io, socket, request, timeouts));
+  }
   socket.expires_after(timeouts.connect);
   if (const error_code error =
           run(io, [&](auto done) { stream.async_handshake(ssl::stream_base::client, done); })) {
@@ -210,7 +259,7 @@ Status http_exchange(const FetchRequest& request, const HttpTimeouts& timeouts,
       return exchange_tls(io, request, timeouts, sink);
     }
     beast::tcp_stream stream(io);
-    TRY(connect(io, stream, request.url, timeouts));
+    TRY(connect(io, stream, first_hop(request), timeouts));
     return exchange(io, stream, request, timeouts, sink);
   } catch (const std::exception& error) {
     return internal_error(request.url.shown() + ": " + error.what());

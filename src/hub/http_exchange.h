@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "hub/proxy.h"
 #include "hub/url.h"
 
 namespace godwit {
@@ -40,7 +41,8 @@ struct HttpTimeouts {
 struct FetchRequest {
   std::string_view method;  ///< "GET" or "HEAD".
   Url url;
-  HttpHeaders headers;  ///< Beside Host, User-Agent, Accept-Encoding and Connection.
+  HttpHeaders headers;               ///< Beside Host, User-Agent, Accept-Encoding and Connection.
+  const HttpProxy* proxy = nullptr;  ///< Null for none. An https URL is reached through CONNECT.
 };
 
 /// TLS trusts the system's authorities (SSL_CERT_FILE and SSL_CERT_DIR choose others) and checks

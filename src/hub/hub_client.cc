@@ -197,7 +197,8 @@ Status HubClient::send(std::string_view method, const Subject& subject, std::uin
                        ResponseSink& sink, HttpHead& head) const {
   Url url = url_of(subject.target);
   for (int redirects = 0; redirects <= kMostRedirects; ++redirects) {
-    FetchRequest request{.method = method, .url = url, .headers = {}};
+    FetchRequest request{
+        .method = method, .url = url, .headers = {}, .proxy = settings_.proxies.find(url)};
     if (from > 0) {
       request.headers.emplace_back("Range", "bytes=" + std::to_string(from) + "-");
     }

@@ -77,6 +77,8 @@ Result<HubSettings> read_hub_settings(const Environment& environment,
     settings.endpoint.target.pop_back();
   }
 
+  settings.proxies = TRY(read_proxies(environment));
+
   const std::string home = variable(environment, "HOME");
   std::string user_cache = variable(environment, "XDG_CACHE_HOME");
   if (user_cache.empty()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/json.h"
 #include "hub/hub_name.h"
@@ -16,41 +17,20 @@ constexpr std::size_t kMostShards = 10'000;
 constexpr std::size_t kMostNamed = 12;
 
 constexpr auto kTextFiles = std::to_array<std::string_view>({
-    "added_tokens.json",
+    "additional_chat_templates/tool_use.jinja",
     "chat_template.jinja",
-    "chat_template.json",
     "config.json",
     "generation_config.json",
-    "merges.txt",
-    "sentencepiece.bpe.model",
     "special_tokens_map.json",
-    "spiece.model",
-    "tekken.json",
-    "tiktoken.model",
-    "tokenizer.json",
-    "tokenizer.model",
     "tokenizer_config.json",
-    "vocab.json",
-    "vocab.txt",
 });
 
-constexpr std::string_view kTemplateFolder = "additional_chat_templates/";
+/// Of a vocabulary in several forms the first is read, and the others are not.
+constexpr auto kVocabularies = std::to_array<std::string_view>(
+    {"tokenizer.json", "tekken.json", "tokenizer.model", "tiktoken.model", "vocab.txt"});
 
 bool contains(const std::vector<std::string>& files, std::string_view name) {
   return std::find(files.begin(), files.end(), name) != files.end();
-}
-
-bool is_text_file(std::string_view name) {
-  if (std::find(kTextFiles.begin(), kTextFiles.end(), name) != kTextFiles.end()) {
-    return true;
-  }
-  if (name.starts_with(kTemplateFolder)) {
-    name.remove_prefix(kTemplateFolder.size());
-    return name.ends_with(".jinja") && name.find('/') == std::string_view::npos;
-  }
-  return name.find('/') == std::string_view::npos &&
-         (name.ends_with(".tiktoken") ||
-          (name.starts_with("chat_template") && name.ends_with(".jinja")));
 }
 
 bool is_gguf(std::string_view name) {
@@ -108,20 +88,40 @@ bool has_quantisation(std::string_view file, std::string_view wanted) {
          stem[at - 1] == '_';
 }
 
-Result<std::string> single_part(std::string file, const std::string& repository) {
-  if (stem_of(file).size() + std::string_view(".gguf").size() != file.size()) {
-    return unimplemented(
-        printable(file) + " of " + repository + " is one of several parts of a model",
-        "choose a quantisation in one file, or join the parts with llama.cpp's llama-gguf-split "
-        "--merge");
+/// All parts of the model of which `file` is one, the first first; `file` itself if it is whole.
+Result<std::vector<std::string>> parts_of(const std::string& file, const std::string& repository) {
+  const std::string_view stem = stem_of(file);
+  if (stem.size() + std::string_view(".gguf").size() == file.size()) {
+    return std::vector<std::string>{file};
   }
-  return file;
+  constexpr std::size_t kDigits = 5;
+  const std::string count =
+      file.substr(stem.size() + std::string_view("-ddddd-of-").size(), kDigits);
+  int number = 0;  // Five digits.
+  std::from_chars(count.data(), count.data() + kDigits, number);
+  if (number < 1 || static_cast<std::size_t>(number) > kMostShards) {
+    return invalid_argument(printable(file) + " of " + repository + " is a part of " + count,
+                            "name a file of a model in fewer parts");
+  }
+  std::vector<std::string> parts;
+  for (int i = 1; i <= number; ++i) {
+    const std::string digits = std::to_string(i);
+    parts.push_back(std::string(stem) + "-" + std::string(kDigits - digits.size(), '0') + digits +
+                    "-of-" + count + ".gguf");
+  }
+  return parts;
 }
 
 }  // namespace
 
 std::vector<std::string> select_text_files(const std::vector<std::string>& files) {
-  return those(files, is_text_file);
+  const auto* vocabulary =
+      std::find_if(kVocabularies.begin(), kVocabularies.end(),
+                   [&](std::string_view name) { return contains(files, name); });
+  return those(files, [&](std::string_view name) {
+    return (vocabulary != kVocabularies.end() && name == *vocabulary) ||
+           std::find(kTextFiles.begin(), kTextFiles.end(), name) != kTextFiles.end();
+  });
 }
 
 Result<std::string> select_weights(const std::vector<std::string>& files,
@@ -176,15 +176,16 @@ Result<std::vector<std::string>> read_shards(std::string_view index,
   return shards;
 }
 
-Result<std::string> select_gguf(const std::vector<std::string>& files, const std::string& wanted,
-                                const std::string& repository) {
+Result<std::vector<std::string>> select_gguf(const std::vector<std::string>& files,
+                                             const std::string& wanted,
+                                             const std::string& repository) {
   const std::vector<std::string> gguf = those(files, is_gguf);
   if (wanted.ends_with(".gguf")) {
     if (!contains(files, wanted)) {
       return not_found(repository + " has no file " + printable(wanted),
                        gguf.empty() ? "it has no .gguf file" : "it has " + named(gguf));
     }
-    return single_part(wanted, repository);
+    return parts_of(wanted, repository);
   }
   const std::string quantisation = upper_case(wanted);
   std::vector<std::string> found =
@@ -203,7 +204,7 @@ Result<std::string> select_gguf(const std::vector<std::string>& files, const std
         repository + " has several files of " + printable(wanted) + ": " + named(found),
         "name one of them after the colon");
   }
-  return single_part(found.front(), repository);
+  return parts_of(found.front(), repository);
 }
 
 }  // namespace godwit

@@ -22,9 +22,11 @@ Result<std::string> select_weights(const std::vector<std::string>& files,
 Result<std::vector<std::string>> read_shards(std::string_view index, const std::string& repository);
 
 /// The .gguf file that `wanted` names: itself, or a quantisation ("Q4_K_M", of any case) that ends
-/// the name of one file. Errors: kNotFound or kInvalidArgument, listing what there is;
-/// kUnimplemented for a model in several parts.
-Result<std::string> select_gguf(const std::vector<std::string>& files, const std::string& wanted,
-                                const std::string& repository);
+/// the name of one file. Of a model in parts (NAME-00001-of-00003.gguf) all of them in order,
+/// whether or not they are in `files`. Errors: kNotFound or kInvalidArgument, listing what there
+/// is.
+Result<std::vector<std::string>> select_gguf(const std::vector<std::string>& files,
+                                             const std::string& wanted,
+                                             const std::string& repository);
 
 }  // namespace godwit

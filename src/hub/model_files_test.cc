@@ -17,12 +17,17 @@ TEST(ModelFiles, TextFilesAndNothingElse) {
                        "chat_template.jinja",
                        "chat_template_tools.jinja",
                        "additional_chat_templates/rag.jinja",
+                       "additional_chat_templates/tool_use.jinja",
+                       "tokenizer.model",
+                       "vocab.json",
+                       "merges.txt",
                        "additional_chat_templates/deep/rag.jinja",
                        "qwen.tiktoken",
                        "training_args.bin"};
   EXPECT_EQ(select_text_files(files),
-            (Names{"additional_chat_templates/rag.jinja", "chat_template.jinja",
-                   "chat_template_tools.jinja", "config.json", "qwen.tiktoken", "tokenizer.json"}));
+            (Names{"additional_chat_templates/tool_use.jinja", "chat_template.jinja", "config.json",
+                   "tokenizer.json"}));
+  EXPECT_EQ(select_text_files({"vocab.txt", "tokenizer.model"}), Names{"tokenizer.model"});
 }
 
 TEST(ModelFiles, WeightsAreSafetensorsOrTheErrorSaysWhatThereIs) {
@@ -57,14 +62,19 @@ TEST(ModelFiles, AQuantisationNamesOneFile) {
   const Names files = {"m-IQ4_XS.gguf", "m-Q4_K_M.gguf",      "m-UD-Q4_K_M.gguf",
                        "m.Q8_0.gguf",   "mmproj-m-Q8_0.gguf", "Q5_K_M/m-Q5_K_M-00001-of-00002.gguf",
                        "a-F16.gguf",    "b-F16.gguf"};
-  EXPECT_EQ(*select_gguf(files, "Q4_K_M", "a/b"), "m-Q4_K_M.gguf");
-  EXPECT_EQ(*select_gguf(files, "q8_0", "a/b"), "m.Q8_0.gguf");
-  EXPECT_EQ(*select_gguf(files, "UD-Q4_K_M", "a/b"), "m-UD-Q4_K_M.gguf");
-  EXPECT_EQ(*select_gguf(files, "m-IQ4_XS.gguf", "a/b"), "m-IQ4_XS.gguf");
+  EXPECT_EQ(*select_gguf(files, "Q4_K_M", "a/b"), Names{"m-Q4_K_M.gguf"});
+  EXPECT_EQ(*select_gguf(files, "q8_0", "a/b"), Names{"m.Q8_0.gguf"});
+  EXPECT_EQ(*select_gguf(files, "UD-Q4_K_M", "a/b"), Names{"m-UD-Q4_K_M.gguf"});
+  EXPECT_EQ(*select_gguf(files, "m-IQ4_XS.gguf", "a/b"), Names{"m-IQ4_XS.gguf"});
   EXPECT_EQ(select_gguf(files, "Q4_K", "a/b").status().code(), StatusCode::kNotFound);
   EXPECT_EQ(select_gguf(files, "Q4_XS", "a/b").status().code(), StatusCode::kNotFound);
   EXPECT_EQ(select_gguf(files, "x.gguf", "a/b").status().code(), StatusCode::kNotFound);
-  EXPECT_EQ(select_gguf(files, "Q5_K_M", "a/b").status().code(), StatusCode::kUnimplemented);
+  const Names parts = {"Q5_K_M/m-Q5_K_M-00001-of-00002.gguf",
+                       "Q5_K_M/m-Q5_K_M-00002-of-00002.gguf"};
+  EXPECT_EQ(*select_gguf(files, "Q5_K_M", "a/b"), parts);
+  EXPECT_EQ(*select_gguf(files, parts[0], "a/b"), parts);
+  EXPECT_FALSE(select_gguf({"m-00001-of-00000.gguf"}, "m-00001-of-00000.gguf", "a/b").ok());
+  EXPECT_FALSE(select_gguf({"m-00001-of-99999.gguf"}, "m-00001-of-99999.gguf", "a/b").ok());
   EXPECT_EQ(select_gguf(files, "F16", "a/b").status().code(), StatusCode::kInvalidArgument);
 }
 

@@ -215,7 +215,7 @@ TEST(GgufConfigTest, Gpt2sHeirsRepeatWhatTheirModelsAskFor) {
     const auto model = create_model(*config, "file.gguf");
     ASSERT_TRUE(model.ok()) << model.status().message();
     EXPECT_EQ((*model)->geometry().max_positions, 64) << architecture;
-    EXPECT_EQ((*model)->cache_specs().front().num_kv_heads, 4) << architecture;
+    EXPECT_EQ((*model)->cache_specs()[0].num_kv_heads, 4) << architecture;
   }
   expect_error_about(config_of("gptneox", {}), parallel.key);
 }

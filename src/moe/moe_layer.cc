@@ -8,8 +8,8 @@
 namespace godwit {
 namespace {
 
-/// Most numbers of a step's expert rows that are held at a time: 256 MiB.
-constexpr std::int64_t kRowElements = std::int64_t{1} << 26;
+/// Most numbers of a step's expert rows that are held at a time: 128 MiB.
+constexpr std::int64_t kRowElements = std::int64_t{1} << 25;
 
 }  // namespace
 

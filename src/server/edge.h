@@ -14,13 +14,13 @@
 namespace godwit {
 
 struct EdgeOptions {
-  CorsOptions cors;
+  CorsOptions cors = {};
   /// The prefix under which a proxy shows this server, such as "/api"; taken off paths that still
   /// have it. Empty: none.
-  std::string root_path;
+  std::string root_path = {};
   bool request_id_headers = false;  ///< Responses carry X-Request-Id.
   bool access_log = true;
-  std::vector<std::string> quiet_paths;  ///< Left out of the access log; whole paths.
+  std::vector<std::string> quiet_paths = {};  ///< Left out of the access log; whole paths.
 };
 
 /// Threading: handle() may run on any number of threads at once.

@@ -24,9 +24,6 @@ HttpRefusal explain(const error_code& error, const RequestLimits& limits) {
   if (error == http::error::body_limit) {
     return {413, "the body is larger than " + std::to_string(limits.max_body_bytes) + " bytes"};
   }
-  if (error == http::error::header_limit) {
-    return {431, "the head is larger than " + std::to_string(limits.max_header_bytes) + " bytes"};
-  }
   return {400, "this is no HTTP request: " + error.message()};
 }
 
@@ -34,7 +31,8 @@ HttpRefusal explain(const error_code& error, const RequestLimits& limits) {
 
 struct RequestReader::State {
   http::request_parser<http::string_body> parser;
-  ReceivedRequest received;  // All but the body, once the head was read.
+  std::size_t head_bytes = 0;  // taken of the head
+  ReceivedRequest received;    // All but the body, once the head was read.
 };
 
 RequestReader::RequestReader(RequestLimits limits) : limits_(limits) {}
@@ -45,8 +43,8 @@ std::size_t RequestReader::read(std::string_view bytes) {
   while (taken < bytes.size() && !refusal_ && !complete()) {
     if (state_ == nullptr) {
       state_ = std::make_unique<State>();
-      state_->parser.header_limit(static_cast<std::uint32_t>(std::min<std::size_t>(
-          limits_.max_header_bytes, std::numeric_limits<std::uint32_t>::max())));
+      // The parser would count a head that comes at once otherwise than one in pieces.
+      state_->parser.header_limit(std::numeric_limits<std::uint32_t>::max());
       state_->parser.body_limit(limits_.max_body_bytes);
       // Step by step, so that the size of each part is seen: the parser bounds the head and the
       // body, and neither a chunk's extensions nor the trailer.
@@ -64,8 +62,13 @@ std::size_t RequestReader::read(std::string_view bytes) {
     error_code error;
     const std::size_t used = parser.put(boost::asio::buffer(rest.data(), rest.size()), error);
     taken += used;
+    state_->head_bytes += had_head ? 0 : used;
     if (error && error != http::error::need_more) {
       refusal_ = explain(error, limits_);
+    } else if (!had_head &&
+               state_->head_bytes + (used == 0 ? rest.size() : 0) > limits_.max_header_bytes) {
+      refusal_ = {431,
+                  "the head is larger than " + std::to_string(limits_.max_header_bytes) + " bytes"};
     } else if (!had_head && parser.is_header_done()) {
       check_head();
     } else if (had_head && parser.chunked() && parser.is_done() &&

@@ -54,6 +54,8 @@ TEST(RequestReader, BoundsEveryPart) {
   const std::string much(300, 'x');
   for (const std::size_t step : {1U, 7U, 1000U}) {
     EXPECT_EQ(outcomes("GET /" + much, step), Lines{"431"});
+    EXPECT_EQ(outcomes("GET /" + much.substr(0, 190) + " HTTP/1.0\r\n\r\n", step), Lines{"431"});
+    EXPECT_EQ(outcomes("GET /" + much + " HTTP/1.0\r\n\r\n", step), Lines{"431"});
     EXPECT_EQ(outcomes(head + "1;a=" + much, step), Lines{"431"});
     EXPECT_EQ(outcomes(head + "0\r\nX: " + much, step), Lines{"431"});
     EXPECT_EQ(outcomes(head + "0\r\nX: " + much + "\r\n\r\n", step), Lines{"431"});

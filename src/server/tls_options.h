@@ -9,11 +9,12 @@ namespace godwit {
 enum class ClientCertificates { kNone = 0, kOptional = 1, kRequired = 2 };
 
 struct TlsOptions {
-  std::string certificate_file;  ///< PEM, with intermediate certificates behind it; empty: no TLS.
-  std::string key_file;          ///< PEM, not encrypted; empty: it is in certificate_file.
-  std::string client_ca_file;    ///< PEM of the authorities that sign clients' certificates.
+  std::string certificate_file =
+      {};                     ///< PEM, with intermediate certificates behind it; empty: no TLS.
+  std::string key_file = {};  ///< PEM, not encrypted; empty: it is in certificate_file.
+  std::string client_ca_file = {};  ///< PEM of the authorities that sign clients' certificates.
   ClientCertificates clients = ClientCertificates::kNone;
-  std::string ciphers;  ///< For TLS 1.2, in OpenSSL's words; empty: OpenSSL's default.
+  std::string ciphers = {};  ///< For TLS 1.2, in OpenSSL's words; empty: OpenSSL's default.
 };
 
 }  // namespace godwit

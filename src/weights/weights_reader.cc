@@ -161,6 +161,7 @@ Result<Tensor> WeightsReader::turn(std::string_view name, std::span<const std::i
     TRY(stream_.copy_in(static_cast<std::byte*>(tensor.data) + i * bytes, turned));
     TRY(stream_.synchronize());
   }
+  release_pages(stored->data);
   mark_read(*stored);
   return tensor;
 }
@@ -192,6 +193,8 @@ Result<Tensor> WeightsReader::read_stack(std::span<const std::string> names,
   for (const std::string& name : names) {
     const StoredTensor* stored = find(name);
     TRY(stream_.copy_in(to, stored->data));
+    TRY(stream_.synchronize());
+    release_pages(stored->data);
     to += stored->data.size();
     mark_read(*stored);
   }
