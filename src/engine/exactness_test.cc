@@ -246,10 +246,10 @@ INSTANTIATE_TEST_SUITE_P(
         ModelCase{"llama_tied", Precision::kFast}, ModelCase{"gpt2", Precision::kExact},
         ModelCase{"bloom", Precision::kExact}, ModelCase{"gemma2", Precision::kExact},
         ModelCase{"gemma3_text", Precision::kExact}, ModelCase{"gemma3_text", Precision::kFast},
-        ModelCase{"cohere2", Precision::kExact}, ModelCase{"gpt_neox", Precision::kFast},
-        ModelCase{"qwen2_moe", Precision::kExact}, ModelCase{"qwen2_moe", Precision::kFast},
-        ModelCase{"gpt_oss", Precision::kExact}, ModelCase{"gpt_oss", Precision::kFast},
-        ModelCase{"llama4_text", Precision::kExact, 24},
+        ModelCase{"gemma4_moe", Precision::kExact}, ModelCase{"cohere2", Precision::kExact},
+        ModelCase{"gpt_neox", Precision::kFast}, ModelCase{"qwen2_moe", Precision::kExact},
+        ModelCase{"qwen2_moe", Precision::kFast}, ModelCase{"gpt_oss", Precision::kExact},
+        ModelCase{"gpt_oss", Precision::kFast}, ModelCase{"llama4_text", Precision::kExact, 24},
         ModelCase{"granitemoe", Precision::kFast}));
 
 /// Latent attention: with one step to the queries and with two, with chosen positions, with two

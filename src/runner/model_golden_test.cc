@@ -114,6 +114,17 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenCase{"longcat_flash", false}, GoldenCase{"longcat_flash", true},
                     GoldenCase{"tiny-mla-moe", false}, GoldenCase{"tiny-mla-moe", true}));
 
+/// Gemma 3n and 4, also as the text model within a larger one.
+INSTANTIATE_TEST_SUITE_P(GemmaFixtures, ModelGoldenTest,
+                         testing::Values(GoldenCase{"gemma4_text", false},
+                                         GoldenCase{"gemma4_text", true},
+                                         GoldenCase{"gemma4_moe", false},
+                                         GoldenCase{"gemma4_moe", true},
+                                         GoldenCase{"gemma4_text_wrapped", false},
+                                         GoldenCase{"gemma4_text_wrapped", true},
+                                         GoldenCase{"gemma4_moe_wrapped", false},
+                                         GoldenCase{"gemma4_moe_wrapped", true}));
+
 /// GPT-2 and its heirs.
 INSTANTIATE_TEST_SUITE_P(
     GptFixtures, ModelGoldenTest,

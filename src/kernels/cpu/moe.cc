@@ -116,20 +116,28 @@ Status apply(const IsaKernels& isa, Stream& stream, const SlotsByExpert& sorted,
   return run_gemms(stream, products);
 }
 
+/// A vector as f32, in the workspace of the caller's scope; nothing for an empty one.
+Result<std::span<const float>> widened_row(const IsaKernels& isa, Stream& stream,
+                                           const Tensor& vector) {
+  if (vector.empty()) {
+    return std::span<const float>();
+  }
+  const std::int64_t count = vector.dim(0);
+  auto* widened = TRY(take<float>(stream, count));
+  widen(isa, vector.dtype, vector.data, widened, count);
+  return std::span<const float>(widened, static_cast<std::size_t>(count));
+}
+
 }  // namespace
 
 Status route(const IsaKernels& isa, Stream& stream, const RouteParams& params) {
   const Workspace::Scope scope(stream.workspace());
   const std::int64_t experts = params.logits.dim(1);
   const auto top_k = static_cast<std::size_t>(params.ids.dim(1));
-  std::span<const float> bias;
-  if (!params.bias.empty()) {
-    auto* widened = TRY(take<float>(stream, experts));
-    widen(isa, params.bias.dtype, params.bias.data, widened, experts);
-    bias = {widened, static_cast<std::size_t>(experts)};
-  }
+  const std::span<const float> bias = TRY(widened_row(isa, stream, params.bias));
+  const std::span<const float> factors = TRY(widened_row(isa, stream, params.factors));
   split(stream, params.logits.dim(0), 32 * experts, [&](std::int64_t begin, std::int64_t end) {
-    RowRouter router(params.rule, experts, bias);
+    RowRouter router(params.rule, experts, bias, factors);
     for (std::int64_t t = begin; t < end; ++t) {
       const std::span<std::int32_t> ids(row_of<std::int32_t>(params.ids, t), top_k);
       const std::span<float> weights(row_of<float>(params.weights, t), top_k);
