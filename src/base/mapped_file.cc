@@ -1,6 +1,7 @@
 #include "base/mapped_file.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -68,6 +69,17 @@ MappedFile::~MappedFile() {
     // munmap takes void* although it writes nothing.
     ::munmap(const_cast<std::byte*>(data_),
              size_);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  }
+}
+
+void release_pages(std::span<const std::byte> bytes) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t last = (begin + bytes.size()) / page * page;
+  if (first < last) {
+    // A hint: when it fails, the pages merely stay.
+    ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
   }
 }
 

@@ -32,6 +32,10 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
+/// Tells the system that these bytes of a mapping are done with, so that their pages no longer
+/// count as this process's memory. They may be read again. Only whole pages go.
+void release_pages(std::span<const std::byte> bytes);
+
 /// Reads a whole text file of at most `max_bytes`.
 /// Errors: kNotFound, or kInvalidArgument when it is larger or cannot be read.
 Result<std::string> read_file(const std::filesystem::path& path,

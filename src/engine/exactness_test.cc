@@ -99,6 +99,7 @@ void expect_same_bits(const std::vector<test::Answer>& expected,
 struct ModelCase {
   const char* fixture;
   Precision precision;
+  std::int64_t crowded = 40;  ///< Tokens of a step with which a small cache makes it preempt.
 };
 
 void PrintTo(const ModelCase& model, std::ostream* out) {
@@ -222,7 +223,7 @@ TEST_P(ExactnessTest, EverythingAtOnce) {
   test::RigOptions options = plain_options();
   options.engine.enable_prefix_caching = true;
   options.engine.long_prefill_token_threshold = 7;
-  options.engine.max_num_batched_tokens = 40;
+  options.engine.max_num_batched_tokens = GetParam().crowded;
   options.runner.device_options.threads = 2;
   crowd();
   limit_cache(options);
@@ -245,10 +246,12 @@ INSTANTIATE_TEST_SUITE_P(
         ModelCase{"llama_tied", Precision::kFast}, ModelCase{"gpt2", Precision::kExact},
         ModelCase{"bloom", Precision::kExact}, ModelCase{"gemma2", Precision::kExact},
         ModelCase{"gemma3_text", Precision::kExact}, ModelCase{"gemma3_text", Precision::kFast},
+        ModelCase{"gemma4_moe", Precision::kExact}, ModelCase{"gemma3n_text", Precision::kExact},
         ModelCase{"cohere2", Precision::kExact}, ModelCase{"gpt_neox", Precision::kFast},
         ModelCase{"qwen2_moe", Precision::kExact}, ModelCase{"qwen2_moe", Precision::kFast},
         ModelCase{"gpt_oss", Precision::kExact}, ModelCase{"gpt_oss", Precision::kFast},
-        ModelCase{"llama4_text", Precision::kExact}, ModelCase{"granitemoe", Precision::kFast}));
+        ModelCase{"llama4_text", Precision::kExact, 24},
+        ModelCase{"granitemoe", Precision::kFast}));
 
 /// Quantised weights.
 INSTANTIATE_TEST_SUITE_P(Quantised, ExactnessTest,

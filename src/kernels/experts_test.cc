@@ -148,6 +148,19 @@ TEST(Experts, ATokenDoesNotDependOnTheOthersOrTheThreads) {
   }
 }
 
+TEST(Experts, MoreRowsThanMeetAMatrixAtOnce) {
+  ExpertsProblem many(DType::kQ8_0, 700, 9);
+  std::ranges::fill(many.ids, 4);
+  ExpertsProblem last = many;
+  last.tokens = 1;
+  last.x.erase(last.x.begin(), last.x.end() - many.hidden);
+  last.ids.resize(ExpertsProblem::kTopK);
+  KernelRig rig("", 2);
+  const std::vector<float> all = many.run(rig, Precision::kFast);
+  const std::vector<float> one = last.run(rig, Precision::kFast);
+  ASSERT_TRUE(same_bits(one, {all.end() - std::ssize(one), all.end()}));
+}
+
 TEST(CombineExperts, AddsInTheOrderOfTheSlots) {
   KernelRig oracle("ref", 1);
   for (const std::string& isa : fast_tables()) {

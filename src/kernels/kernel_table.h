@@ -7,6 +7,7 @@
 #include "kernels/params/mla.h"
 #include "kernels/params/moe.h"
 #include "kernels/params/sampling.h"
+#include "kernels/params/streams.h"
 
 namespace godwit {
 
@@ -30,6 +31,11 @@ struct KernelTable {
   Kernel<ScaleParams> scale = nullptr;
   Kernel<ClampParams> clamp = nullptr;
   Kernel<GatherRowsParams> gather_rows = nullptr;
+
+  Kernel<MixStreamsParams> mix_streams = nullptr;
+  Kernel<MatchSizeParams> match_size = nullptr;
+  Kernel<ScaleChannelsParams> scale_channels = nullptr;
+  Kernel<KeepLargestParams> keep_largest = nullptr;
 
   Kernel<RouteParams> route = nullptr;
   Kernel<ExpertsParams> experts = nullptr;

@@ -57,10 +57,12 @@ bool chooses_by_logit(RouterScore score) {
 
 }  // namespace
 
-RowRouter::RowRouter(const RouteRule& rule, std::int64_t experts, std::span<const float> bias)
-    : rule_(rule), bias_(bias) {
+RowRouter::RowRouter(const RouteRule& rule, std::int64_t experts, std::span<const float> bias,
+                     std::span<const float> factors)
+    : rule_(rule), bias_(bias), factors_(factors) {
   const auto count = static_cast<std::size_t>(experts);
   CHECK(bias.empty() || bias.size() == count);
+  CHECK(factors.empty() || factors.size() == count);
   logits_.resize(count);
   scores_.resize(count);
   choices_.resize(count);
@@ -149,7 +151,7 @@ void RowRouter::mix_sparsely(std::span<std::int32_t> ids) {
   }
 }
 
-void RowRouter::finish(std::span<float> weights) {
+void RowRouter::finish(std::span<const std::int32_t> ids, std::span<float> weights) {
   double sum = 0.0;
   for (const double weight : chosen_) {
     sum += weight;
@@ -158,7 +160,11 @@ void RowRouter::finish(std::span<float> weights) {
                          static_cast<double>(rule_.sum_epsilon);
   const double divisor = rule_.renormalize && bounded > 0.0 ? bounded : 1.0;
   for (std::size_t slot = 0; slot < weights.size(); ++slot) {
-    weights[slot] = static_cast<float>(chosen_[slot] / divisor * static_cast<double>(rule_.scale));
+    const auto e = static_cast<std::size_t>(ids[slot]);
+    const bool known = ids[slot] >= 0 && e < factors_.size();
+    const double factor = known ? static_cast<double>(factors_[e]) : 1.0;
+    weights[slot] =
+        static_cast<float>(chosen_[slot] / divisor * static_cast<double>(rule_.scale) * factor);
   }
 }
 
@@ -172,7 +178,7 @@ void RowRouter::choose(const float* logits, std::span<std::int32_t> ids, std::sp
     take_best(ids);
     set_chosen(ids);
   }
-  finish(weights);
+  finish(ids, weights);
 }
 
 void RowRouter::weigh(const float* logits, std::span<const std::int32_t> ids,
@@ -180,7 +186,7 @@ void RowRouter::weigh(const float* logits, std::span<const std::int32_t> ids,
   set_scores(logits);
   chosen_.resize(ids.size());
   set_chosen(ids);
-  finish(weights);
+  finish(ids, weights);
 }
 
 void RowRouter::set_chosen(std::span<const std::int32_t> ids) {

@@ -13,8 +13,10 @@ namespace godwit {
 /// The rule with the memory it needs; one a thread.
 class RowRouter {
  public:
-  /// `bias` has one number for each expert, or none. The spans must outlive the router.
-  RowRouter(const RouteRule& rule, std::int64_t experts, std::span<const float> bias);
+  /// `bias` and `factors` have one number for each expert, or none. The spans must outlive the
+  /// router.
+  RowRouter(const RouteRule& rule, std::int64_t experts, std::span<const float> bias,
+            std::span<const float> factors);
 
   /// Chooses `ids.size()` experts, at most as many as there are, and their weights.
   void choose(const float* logits, std::span<std::int32_t> ids, std::span<float> weights);
@@ -28,10 +30,11 @@ class RowRouter {
   void take_best(std::span<std::int32_t> ids);
   void mix_sparsely(std::span<std::int32_t> ids);
   void set_chosen(std::span<const std::int32_t> ids);
-  void finish(std::span<float> weights);
+  void finish(std::span<const std::int32_t> ids, std::span<float> weights);
 
   const RouteRule& rule_;
   std::span<const float> bias_;
+  std::span<const float> factors_;
   std::vector<double> logits_;
   std::vector<double> scores_;
   std::vector<double> choices_;    // What the best is chosen by; never NaN.

@@ -361,5 +361,27 @@ TEST(Route, ExpertsFromATableOfTokens) {
   }
 }
 
+TEST(Route, FactorsMultiplyTheWeightsOfTheirExperts) {
+  for (const std::string& isa : all_tables()) {
+    KernelRig rig(isa, 2);
+    std::vector<float> logits = {3.0F, 1.0F, 2.0F, -1.0F};
+    std::vector<std::uint16_t> factors = {0x3f00, 0x4000, 0x4040, 0x3f80};  // 0.5, 2, 3, 1
+    std::vector<std::int32_t> ids(2, -9);
+    std::vector<float> weights(2, -9.0F);
+    rig.run(&KernelTable::route, {.logits = view(logits, DType::kF32, {1, 4}),
+                                  .bias = {},
+                                  .table = {},
+                                  .tokens = {},
+                                  .ids = view(ids, DType::kI32, {1, 2}),
+                                  .weights = view(weights, DType::kF32, {1, 2}),
+                                  .rule = {.renormalize = true, .scale = 2.0F},
+                                  .factors = view(factors, DType::kBF16, {4})});
+    const double e = std::exp(-1.0);
+    EXPECT_EQ(ids, (std::vector<std::int32_t>{0, 2})) << isa;
+    EXPECT_NEAR(static_cast<double>(weights[0]), 2.0 * 0.5 / (1.0 + e), 1e-6) << isa;
+    EXPECT_NEAR(static_cast<double>(weights[1]), 2.0 * 3.0 * e / (1.0 + e), 1e-6) << isa;
+  }
+}
+
 }  // namespace
 }  // namespace godwit

@@ -98,6 +98,9 @@ std::vector<float> rope_frequencies(const RopeConfig& config, std::int64_t max_p
               const bool is_long = max_positions > rope.original_max_positions;
               return 1.0F / ((is_long ? rope.long_factors : rope.short_factors)[at] * power);
             },
+            [&](const ProportionalRope& rope) {
+              return i < rope.pairs ? base / static_cast<float>(rope.factor) : 0.0F;
+            },
         },
         config.scaling);
   }

@@ -70,8 +70,16 @@ struct LongRope {
   double long_attention_factor = 1.0;
 };
 
-using RopeScaling =
-    std::variant<DefaultRope, LinearRope, NtkRope, Llama3Rope, FactorsRope, YarnRope, LongRope>;
+/// The first `pairs` pairs turn as DefaultRope's, divided by `factor`, the others not at all: a
+/// part of a head is rotated, and the pairs are yet those of the whole head. Source: Gemma 4's
+/// published code.
+struct ProportionalRope {
+  std::int64_t pairs = 0;
+  double factor = 1.0;
+};
+
+using RopeScaling = std::variant<DefaultRope, LinearRope, NtkRope, Llama3Rope, FactorsRope,
+                                 YarnRope, LongRope, ProportionalRope>;
 
 struct RopeConfig {
   double theta = 10000.0;

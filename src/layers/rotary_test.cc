@@ -72,5 +72,10 @@ TEST(RotaryTest, LongRopeChoosesItsListByTheLongestContext) {
               {1.0, 0.05, 0.0025, 0.000125});
 }
 
+TEST(RotaryTest, ProportionalRopeTurnsTheFirstPairsOfTheWholeHead) {
+  expect_near(frequencies(ProportionalRope{.pairs = 2}), {1.0, 0.1, 0.0, 0.0});
+  expect_near(frequencies(ProportionalRope{.pairs = 3, .factor = 4.0}), {0.25, 0.025, 0.0025, 0.0});
+}
+
 }  // namespace
 }  // namespace godwit

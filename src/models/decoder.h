@@ -45,8 +45,8 @@ struct DecoderLayerConfig {
   bool qk_norm = true;                  ///< Whether it has DecoderConfig::qk_norm.
   bool sinks = true;                    ///< Whether it has DecoderConfig::sinks.
   bool sparse = false;                  ///< DecoderConfig::moe instead of a feed-forward block.
-  bool has_indexer = true;  ///< Where MlaConfig has one; else the last layer's choice holds.
-  bool temperature = false;             ///< Whether it has DecoderConfig::temperature.
+  bool has_indexer = true;   ///< Where MlaConfig has one; else the last layer's choice holds.
+  bool temperature = false;  ///< Whether it has DecoderConfig::temperature.
 };
 
 struct DecoderConfig {

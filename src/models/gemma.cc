@@ -3,15 +3,10 @@
 
 #include <cmath>
 
-#include "models/decoder.h"
+#include "models/gemma_parts.h"
 
 namespace godwit {
 namespace {
-
-/// Null and absent mean none.
-Result<float> read_softcap(const ConfigReader& reader, const char* key) {
-  return reader.find(key) != nullptr ? static_cast<float>(TRY(reader.positive(key))) : 0.0F;
-}
 
 /// What Gemma 2 and 3 share: norms around both blocks, with scales stored less 1; a scaled
 /// embedding; a window in some layers.
@@ -40,17 +35,6 @@ Result<DecoderConfig> read_gemma(const ConfigReader& reader, std::int64_t patter
   config.logits_softcap = TRY(read_softcap(reader, "final_logit_softcapping"));
   set_windows(config, TRY(read_alternating_windows(reader, config.num_layers, pattern)));
   return config;
-}
-
-/// The rope of Gemma 3's layers with a window, which is never scaled. Older files give its theta
-/// alone.
-Result<RopeConfig> read_local_rope(const ConfigReader& reader, std::int64_t head_dim) {
-  if (reader.find("rope_parameters") != nullptr) {
-    return read_rope_config(reader, {.head_dim = head_dim, .layer_type = "sliding_attention"});
-  }
-  return RopeConfig{.theta = TRY(reader.positive("rope_local_base_freq")),
-                    .rotary_dim = head_dim,
-                    .scaling = DefaultRope{}};
 }
 
 }  // namespace

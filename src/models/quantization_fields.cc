@@ -153,10 +153,6 @@ Result<Quantization> read_quantization(const ConfigReader& reader) {
       return read_scheme(ConfigReader(*scheme, reader.name() + ": " + key));
     }
   }
-  const Json* text = reader.find("text_config");
-  if (text != nullptr && text->is_object()) {
-    return read_quantization(ConfigReader(*text, reader.name() + ": text_config"));
-  }
   return Quantization();
 }
 

@@ -7,9 +7,9 @@
 
 namespace godwit {
 
-/// What `quantization_config` says, in the config itself or in its `text_config`; without one, no
-/// quantisation. Errors: kUnimplemented naming a scheme, or a variant of one, that godwit lacks;
-/// kInvalidArgument naming a field that makes no sense.
+/// What `quantization_config` says; without one, no quantisation. Errors: kUnimplemented naming a
+/// scheme, or a variant of one, that godwit lacks; kInvalidArgument naming a field that makes no
+/// sense.
 Result<Quantization> read_quantization(const ConfigReader& reader);
 
 /// Errors: kUnimplemented when the config says that the weights are quantised: for models whose

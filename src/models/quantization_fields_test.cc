@@ -22,10 +22,6 @@ TEST(QuantizationFields, SchemesThatAreRead) {
   EXPECT_EQ(read(R"({"quant_method":"gptq","bits":4,"group_size":-1})")->group_size, 0);
   EXPECT_EQ(read(R"({"quant_method":"awq","bits":4,"group_size":64})")->group_size, 64);
   EXPECT_EQ(read(R"({"quant_method":"mxfp4"})")->method, QuantMethod::kMxfp4);
-  const Json wrapped =
-      parse_json(R"({"text_config":{"quantization_config":{"quant_method":"mxfp4"}}})", "test")
-          .value();
-  EXPECT_EQ(read_quantization(ConfigReader(wrapped, "config.json"))->method, QuantMethod::kMxfp4);
 }
 
 TEST(QuantizationFields, WhatIsLackingIsNamed) {

@@ -116,17 +116,41 @@ Result<RopeScaling> read_long(const RopeFields& fields) {
   return RopeScaling(std::move(rope));
 }
 
+/// Here the part that is rotated chooses among the pairs of the whole head.
+Result<RopeScaling> read_proportional(const RopeFields& fields) {
+  constexpr const char* kKey = "partial_rotary_factor";
+  const double part = TRY(positive_or(fields.rope, kKey, 1.0));
+  if (part > 1.0) {
+    return fields.rope.unexpected(kKey, "a part of a head, at most 1");
+  }
+  return RopeScaling(ProportionalRope{
+      .pairs = static_cast<std::int64_t>(part * static_cast<double>(fields.rotary_dim) / 2.0),
+      .factor = TRY(positive_or(fields.rope, "factor", 1.0))});
+}
+
 /// The newer form names the kind `rope_type`, the older `type`.
+const char* rope_type_key(const ConfigReader& rope) {
+  return rope.find("rope_type") != nullptr ? "rope_type" : "type";
+}
+
+constexpr std::string_view kProportional = "proportional";
+
+bool is_proportional(const ConfigReader& rope) {
+  const Json* type = rope.find(rope_type_key(rope));
+  return type != nullptr && type->is_string() && type->as_string() == kProportional;
+}
+
 Result<RopeScaling> read_rope_scaling(const RopeFields& fields) {
   struct Kind {
     std::string_view name;
     Result<RopeScaling> (*read)(const RopeFields& fields);
   };
-  constexpr Kind kKinds[] = {{"linear", read_linear}, {"dynamic", read_ntk},
-                             {"llama3", read_llama3}, {"yarn", read_yarn},
-                             {"longrope", read_long}, {"su", read_long}};
+  constexpr Kind kKinds[] = {{"linear", read_linear},           {"dynamic", read_ntk},
+                             {"llama3", read_llama3},           {"yarn", read_yarn},
+                             {"longrope", read_long},           {"su", read_long},
+                             {kProportional, read_proportional}};
   const ConfigReader& reader = fields.rope;
-  const char* key = reader.find("rope_type") != nullptr ? "rope_type" : "type";
+  const char* key = rope_type_key(reader);
   const std::string type = reader.find(key) == nullptr ? "default" : TRY(reader.string(key));
   if (type == "default") {
     return RopeScaling(DefaultRope{});
@@ -151,6 +175,9 @@ Result<std::int64_t> read_rotary_dim(const ConfigReader& config, const ConfigRea
       return config.unexpected(kCount, "an even number of channels");
     }
     return count;
+  }
+  if (is_proportional(rope)) {
+    return reading.head_dim;
   }
   constexpr const char* kKey = "partial_rotary_factor";
   const ConfigReader& reader = rope.find(kKey) != nullptr ? rope : config;

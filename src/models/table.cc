@@ -33,6 +33,8 @@ Result<std::unique_ptr<Model>> create_olmo2(const Json& config, const std::strin
 Result<std::unique_ptr<Model>> create_olmo3(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_gemma2(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_gemma3(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_gemma3n(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_gemma4(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_phi3(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_glm4(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_smollm3(const Json& config, const std::string& config_name);
@@ -77,6 +79,11 @@ std::span<const ModelKind> model_table() {
       {.architecture = "Olmo3ForCausalLM", .create = &create_olmo3},
       {.architecture = "Gemma2ForCausalLM", .create = &create_gemma2},
       {.architecture = "Gemma3ForCausalLM", .create = &create_gemma3},
+      {.architecture = "Gemma3ForConditionalGeneration", .create = &create_gemma3},
+      {.architecture = "Gemma3nForCausalLM", .create = &create_gemma3n},
+      {.architecture = "Gemma3nForConditionalGeneration", .create = &create_gemma3n},
+      {.architecture = "Gemma4ForCausalLM", .create = &create_gemma4},
+      {.architecture = "Gemma4ForConditionalGeneration", .create = &create_gemma4},
       {.architecture = "Phi3ForCausalLM", .create = &create_phi3},
       {.architecture = "Glm4ForCausalLM", .create = &create_glm4},
       {.architecture = "SmolLM3ForCausalLM", .create = &create_smollm3},

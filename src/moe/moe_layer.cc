@@ -8,8 +8,8 @@
 namespace godwit {
 namespace {
 
-/// Most numbers of a step's expert rows that are held at a time: 256 MiB.
-constexpr std::int64_t kRowElements = std::int64_t{1} << 26;
+/// Most numbers of a step's expert rows that are held at a time: 128 MiB.
+constexpr std::int64_t kRowElements = std::int64_t{1} << 25;
 
 }  // namespace
 
@@ -51,23 +51,24 @@ Status MoeLayer::add_shared(const Context& context, const Tensor& x, Tensor& out
                                                .accumulate = true});
 }
 
-Status MoeLayer::run(const Context& context, const Tensor& token_ids, const Tensor& x,
-                     const Tensor& out, bool accumulate) const {
+Status MoeLayer::run(const Context& context, const Tensor& token_ids, const Rows& rows,
+                     bool accumulate) const {
   Workspace& workspace = context.stream.workspace();
-  const std::int64_t tokens = x.dim(0);
-  const std::int64_t hidden = x.dim(1);
+  const std::int64_t tokens = rows.x.dim(0);
+  const std::int64_t hidden = rows.x.dim(1);
   const std::int64_t top_k = config.router.top_k;
   const std::int64_t most = std::max<std::int64_t>(1, kRowElements / (top_k * hidden));
   for (std::int64_t first = 0; first < tokens; first += most) {
     const Workspace::Scope scope(workspace);
     const std::int64_t count = std::min(most, tokens - first);
-    const Tensor part = x.slice(0, first, count);
-    Tensor to = out.slice(0, first, count);
-    const Routing routing = TRY(router.forward(context, token_ids.slice(0, first, count), part));
-    const Tensor rows = TRY(workspace.tensor(DType::kF32, {count, top_k, hidden}));
-    TRY(experts.forward(context, part, routing, rows));
+    const Tensor part = rows.x.slice(0, first, count);
+    Tensor to = rows.out.slice(0, first, count);
+    const Routing routing = TRY(router.forward(context, token_ids.slice(0, first, count),
+                                               rows.router_x.slice(0, first, count)));
+    const Tensor found = TRY(workspace.tensor(DType::kF32, {count, top_k, hidden}));
+    TRY(experts.forward(context, part, routing, found));
     TRY(ops::combine_experts(
-        context.stream, {.rows = rows,
+        context.stream, {.rows = found,
                          .ids = routing.ids,
                          .weights = config.experts.weights_on_input ? Tensor() : routing.weights,
                          .out = to,
@@ -83,12 +84,17 @@ Status MoeLayer::run(const Context& context, const Tensor& token_ids, const Tens
 
 Status MoeLayer::forward(const Context& context, const Tensor& token_ids, const Tensor& x,
                          Tensor& out) const {
-  return run(context, token_ids, x, out, false);
+  return run(context, token_ids, {.router_x = x, .x = x, .out = out}, false);
+}
+
+Status MoeLayer::forward(const Context& context, const Tensor& token_ids, const Tensor& router_x,
+                         const Tensor& x, Tensor& out) const {
+  return run(context, token_ids, {.router_x = router_x, .x = x, .out = out}, false);
 }
 
 Status MoeLayer::forward_add(const Context& context, const Tensor& token_ids, const Tensor& x,
                              Tensor& out) const {
-  return run(context, token_ids, x, out, true);
+  return run(context, token_ids, {.router_x = x, .x = x, .out = out}, true);
 }
 
 }  // namespace godwit

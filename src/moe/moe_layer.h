@@ -45,12 +45,20 @@ struct MoeLayer {
   /// Shapes: token_ids [tokens] i32, x and out [tokens, hidden_size].
   Status forward(const Context& context, const Tensor& token_ids, const Tensor& x,
                  Tensor& out) const;
+  /// The same where the router reads other rows than the experts do.
+  Status forward(const Context& context, const Tensor& token_ids, const Tensor& router_x,
+                 const Tensor& x, Tensor& out) const;
   /// Adds to what `out` holds, as a residual stream wants it.
   Status forward_add(const Context& context, const Tensor& token_ids, const Tensor& x,
                      Tensor& out) const;
 
  private:
-  Status run(const Context& context, const Tensor& token_ids, const Tensor& x, const Tensor& out,
+  struct Rows {
+    const Tensor& router_x;
+    const Tensor& x;
+    const Tensor& out;
+  };
+  Status run(const Context& context, const Tensor& token_ids, const Rows& rows,
              bool accumulate) const;
   Status add_shared(const Context& context, const Tensor& x, Tensor& out) const;
 };

@@ -54,6 +54,10 @@ Result<Router> Router::load(WeightsReader& reader, const std::string& prefix,
             ? TRY(reader.read(name, {1, config.num_experts}, WeightKind::kVector)).entry(0)
             : TRY(reader.read(name, {config.num_experts}, WeightKind::kVector));
   }
+  if (config.factors != nullptr) {
+    router.factors =
+        TRY(reader.read(prefix + config.factors, {config.num_experts}, WeightKind::kVector));
+  }
   if (config.table != nullptr) {
     router.table = TRY(load_table(reader, prefix + config.table, config));
   }
@@ -79,7 +83,8 @@ Result<Routing> Router::forward(const Context& context, const Tensor& token_ids,
                                   .tokens = token_ids,
                                   .ids = routing.ids,
                                   .weights = routing.weights,
-                                  .rule = config.rule}));
+                                  .rule = config.rule,
+                                  .factors = factors}));
   return routing;
 }
 

@@ -22,6 +22,7 @@ struct RouterConfig {
   bool gate_bias = false;
   const char* correction = nullptr;   ///< The bias of the choice; null: none.
   bool correction_is_matrix = false;  ///< Stored as [1, experts].
+  const char* factors = nullptr;      ///< Of the experts' weights, see RouteParams; null: none.
   const char* table = nullptr;        ///< Experts by token id; null: chosen by the gate.
   std::int64_t vocab_size = 0;        ///< Rows of the table.
 };
@@ -39,6 +40,7 @@ struct Router {
   Linear gate;        ///< [num_experts, hidden_size]
   Tensor correction;  ///< [num_experts], or empty
   Tensor table;       ///< [vocab_size, top_k] i32, or empty
+  Tensor factors{};   ///< [num_experts], or empty
 
   /// Errors: as WeightsReader::read(); kInvalidArgument when the table names no expert.
   static Result<Router> load(WeightsReader& reader, const std::string& prefix,

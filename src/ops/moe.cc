@@ -48,6 +48,10 @@ Status route(Stream& stream, const RouteParams& params) {
   if (!params.bias.empty()) {
     check.dtype("bias", params.bias, kVectorTypes).shape("bias", params.bias, {experts});
   }
+  if (!params.factors.empty()) {
+    check.dtype("factors", params.factors, kVectorTypes)
+        .shape("factors", params.factors, {experts});
+  }
   if (!params.table.empty()) {
     check.i32("table", params.table)
         .shape("table", params.table, {ShapeCheck::kAny, top_k})

@@ -5,6 +5,7 @@
 #include "base/mapped_file.h"
 #include "models/gguf_config.h"
 #include "models/quantization_fields.h"
+#include "models/text_config.h"
 
 namespace godwit {
 namespace {
@@ -24,7 +25,7 @@ Result<Json> read_config(const std::filesystem::path& file) {
   JsonParseOptions options;
   options.allow_non_finite = true;
   options.max_values = 1'000'000;
-  return parse_json(text, file.string(), options);
+  return text_config_of(TRY(parse_json(text, file.string(), options)), file.string());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace godwit {
 /// A model that is described but not loaded: its files are mapped and their headers are checked.
 struct ModelFiles {
   std::filesystem::path path;
-  Json config;              ///< In Hugging Face's form, from config.json or GGUF metadata.
+  Json config;  ///< Of the text model, in Hugging Face's form: from config.json or GGUF metadata.
   std::string config_name;  ///< For errors.
   Checkpoint checkpoint;
   std::unique_ptr<Model> model;  ///< Without weights.

@@ -129,6 +129,17 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenCase{"q_deepseek_v3_fp8", false}, GoldenCase{"q_deepseek_v3_fp8", true},
                     GoldenCase{"q_gpt_oss_mxfp4", false}, GoldenCase{"q_gpt_oss_mxfp4", true}));
 
+/// Gemma 3n and 4, also as the text model within a larger one.
+INSTANTIATE_TEST_SUITE_P(
+    GemmaFixtures, ModelGoldenTest,
+    testing::Values(GoldenCase{"gemma3n_text", false}, GoldenCase{"gemma3n_text", true},
+                    GoldenCase{"gemma4_text", false}, GoldenCase{"gemma4_text", true},
+                    GoldenCase{"gemma4_moe", false}, GoldenCase{"gemma4_moe", true},
+                    GoldenCase{"gemma4_text_wrapped", false},
+                    GoldenCase{"gemma4_text_wrapped", true},
+                    GoldenCase{"gemma4_moe_wrapped", false},
+                    GoldenCase{"gemma4_moe_wrapped", true}));
+
 /// GPT-2 and its heirs.
 INSTANTIATE_TEST_SUITE_P(
     GptFixtures, ModelGoldenTest,

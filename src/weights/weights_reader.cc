@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <map>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -11,6 +12,9 @@
 
 namespace godwit {
 namespace {
+
+/// What the names of a model's tensors begin with, but for its head's.
+constexpr std::string_view kBody = "model.";
 
 constexpr std::array<DType, 14> kMatrixTypes = {
     DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0, DType::kQ4_0,
@@ -81,12 +85,65 @@ WeightsReader::WeightsReader(const Checkpoint& checkpoint, Device& device, Strea
   if (checkpoint.gguf() != nullptr) {
     const auto architecture = checkpoint.gguf()->get_string("general.architecture");
     gguf_architecture_ = architecture.ok() ? *architecture : std::string_view();
+  } else {
+    find_prefix();
+  }
+}
+
+void WeightsReader::find_prefix() {
+  struct Row {
+    std::string_view body;
+    std::string_view beside;
+  };
+  constexpr std::array<Row, 2> kRows = {
+      {{"model.language_model.", ""}, {"language_model.model.", "language_model."}}};
+  for (const Row& row : kRows) {
+    const auto is_within = [&](const StoredTensor& stored) {
+      return std::string_view(stored.name).starts_with(row.body);
+    };
+    if (std::ranges::any_of(checkpoint_.tensors(), is_within)) {
+      body_prefix_ = row.body;
+      beside_prefix_ = row.beside;
+      return;
+    }
+  }
+}
+
+std::string WeightsReader::prefixed(std::string_view name) const {
+  if (body_prefix_.empty()) {
+    return std::string(name);
+  }
+  if (name.starts_with(kBody)) {
+    return std::string(body_prefix_) + std::string(name.substr(kBody.size()));
+  }
+  return std::string(beside_prefix_) + std::string(name);
+}
+
+void WeightsReader::skip_other_parts() {
+  if (body_prefix_.empty()) {
+    return;
+  }
+  const std::string head = std::string(beside_prefix_) + "lm_head.";
+  std::map<std::string_view, std::int64_t> parts;
+  for (const StoredTensor& stored : checkpoint_.tensors()) {
+    const std::string_view name = stored.name;
+    if (name.starts_with(body_prefix_) || name.starts_with(head)) {
+      continue;
+    }
+    mark_read(stored);
+    // Up to the first dot: what lies within "model." is of several parts.
+    const std::size_t from = name.starts_with(kBody) ? kBody.size() : 0;
+    ++parts[name.substr(0, name.find('.', from))];
+  }
+  for (const auto& [part, count] : parts) {
+    log::info("{} tensors of {} are not used: they are no part of the text model", count,
+              shown_name(part));
   }
 }
 
 std::string WeightsReader::stored_name(std::string_view name) const {
   return checkpoint_.gguf() != nullptr ? gguf_tensor_name(name, gguf_architecture_)
-                                       : std::string(name);
+                                       : prefixed(name);
 }
 
 const StoredTensor* WeightsReader::find(std::string_view name) const {
@@ -249,6 +306,7 @@ Result<Tensor> WeightsReader::turn(std::string_view name, std::span<const std::i
     TRY(stream_.copy_in(static_cast<std::byte*>(tensor.data) + i * bytes, turned));
     TRY(stream_.synchronize());
   }
+  release_pages(stored->data);
   mark_read(*stored);
   return tensor;
 }
@@ -299,6 +357,8 @@ Result<Tensor> WeightsReader::read_stack(std::span<const std::string> names,
   for (const std::string& name : names) {
     const StoredTensor* stored = find(name);
     TRY(stream_.copy_in(to, stored->data));
+    TRY(stream_.synchronize());
+    release_pages(stored->data);
     to += stored->data.size();
     mark_read(*stored);
   }
@@ -351,15 +411,16 @@ Status WeightsReader::skip_copy(std::string_view name, std::string_view original
 }
 
 void WeightsReader::skip_part(std::string_view prefix, std::string_view part) {
+  const std::string here = prefixed(prefix);
   std::int64_t count = 0;
   for (const StoredTensor& stored : checkpoint_.tensors()) {
-    if (stored.name.starts_with(prefix)) {
+    if (stored.name.starts_with(here)) {
       mark_read(stored);
       ++count;
     }
   }
   if (count > 0) {
-    log::info("{} tensors of {} ({}*) are not used", count, part, prefix);
+    log::info("{} tensors of {} ({}*) are not used", count, part, here);
   }
 }
 
@@ -383,6 +444,7 @@ Result<Tensor> WeightsReader::place(const StoredTensor& stored,
 Status WeightsReader::finish(std::span<const std::string_view> ignorable) {
   constexpr std::size_t kShown = 5;
   TRY(stream_.synchronize());
+  skip_other_parts();
   std::string names;
   const StoredTensor* first = nullptr;
   std::size_t left = 0;

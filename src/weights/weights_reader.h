@@ -32,6 +32,10 @@ enum class WeightKind : std::uint8_t {
 /// mapped file where the device reads host memory and the bytes are aligned for its type; otherwise
 /// it is copied to the device once.
 ///
+/// Checkpoints of models that also see or hear keep their text model under a prefix, as in
+/// "model.language_model.layers.0..." for "model.layers.0...". Names are given without it here;
+/// what such a checkpoint has besides is left unread, and the log names its parts.
+///
 /// Threading: one thread. The checkpoint, device and stream must outlive the reader; after
 /// take_store() the tensors need the store and the device alone.
 class WeightsReader {
@@ -92,8 +96,9 @@ class WeightsReader {
   /// a copy of `original` and leaves it unread. Errors: kInvalidArgument when the two differ.
   Status skip_copy(std::string_view name, std::string_view original);
 
-  /// Leaves unread what the file has under this prefix of its own names: a part that is known and
-  /// not used, which the log names `part`.
+  /// Leaves unread what the file has under this prefix of its own names (that of a text model's
+  /// within others goes without saying): a part that is known and not used, which the log names
+  /// `part`.
   void skip_part(std::string_view prefix, std::string_view part);
 
   /// A new zeroed tensor of the store, for weights that a model derives from others.
@@ -114,6 +119,12 @@ class WeightsReader {
   [[nodiscard]] Stream& stream() { return stream_; }
 
  private:
+  /// Finds out whether the text model has a prefix.
+  void find_prefix();
+  /// A name, or the beginning of one, with the prefix.
+  [[nodiscard]] std::string prefixed(std::string_view name) const;
+  /// Marks the tensors of other parts as read.
+  void skip_other_parts();
   /// What the checkpoint calls a tensor.
   [[nodiscard]] std::string stored_name(std::string_view name) const;
   [[nodiscard]] const StoredTensor* find(std::string_view name) const;
@@ -144,7 +155,9 @@ class WeightsReader {
   const Checkpoint& checkpoint_;
   Device& device_;
   Stream& stream_;
-  std::string gguf_architecture_;  // Empty for other formats.
+  std::string gguf_architecture_;   // Empty for other formats.
+  std::string_view body_prefix_;    // Stands for "model."; empty where nothing stands for it.
+  std::string_view beside_prefix_;  // Before the names of what lies beside the body.
   WeightStore store_;
   Quantization quantization_;
   std::vector<std::uint8_t> was_read_;  // One flag a tensor of the checkpoint.

@@ -238,6 +238,42 @@ TEST(WeightsReader, SkipsAPartThatIsNotUsed) {
   EXPECT_TRUE(reading.reader->finish(most).ok());
 }
 
+/// Tensors of one f32 each, under these names.
+std::string file_of(const std::vector<std::string>& names) {
+  std::string header = "{";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    header += (i > 0 ? ", \"" : "\"") + names[i] + R"(": {"dtype": "F32", "shape": [1], )" +
+              R"("data_offsets": [)" + std::to_string(i * 4) + ", " + std::to_string(i * 4 + 4) +
+              "]}";
+  }
+  return test::safetensors_file(header + "}", names.size() * 4);
+}
+
+TEST(WeightsReader, ReadsATextModelWithinALargerOne) {
+  const std::vector<std::vector<std::string>> kForms = {
+      {"model.language_model.norm.weight", "lm_head.weight", "model.visual.a", "mtp.norm.weight"},
+      {"language_model.model.norm.weight", "language_model.lm_head.weight", "vision_tower.a.b"}};
+  for (const std::vector<std::string>& names : kForms) {
+    const TemporaryFolder folder;
+    folder.write("model.safetensors", file_of(names));
+    Reading reading(folder.path());
+    EXPECT_TRUE(reading.reader->read(kNorm, {1}, WeightKind::kVector).ok());
+    const Status rest = reading.reader->finish();
+    EXPECT_NE(rest.message().find("does not use: '" + names[1] + "'"), std::string::npos)
+        << rest.message();
+    EXPECT_TRUE(reading.reader->read("lm_head.weight", {1}, WeightKind::kVector).ok());
+    EXPECT_TRUE(reading.reader->finish().ok());
+  }
+}
+
+TEST(WeightsReader, WithoutATextModelOtherPartsAreLeftOver) {
+  const TemporaryFolder folder;
+  folder.write("model.safetensors", file_of({"model.norm.weight", "model.visual.a"}));
+  Reading reading(folder.path());
+  ASSERT_TRUE(reading.reader->read(kNorm, {1}, WeightKind::kVector).ok());
+  EXPECT_NE(reading.reader->finish().message().find("model.visual.a"), std::string::npos);
+}
+
 TEST(WeightsReader, ReportsAFullDevice) {
   Reading reading(qwen2(), false);
   reading.device.limit = 100;

@@ -18,6 +18,11 @@ Status scale(const IsaKernels& isa, Stream& stream, const ScaleParams& params);
 Status clamp(const IsaKernels& isa, Stream& stream, const ClampParams& params);
 Status gather_rows(const IsaKernels& isa, Stream& stream, const GatherRowsParams& params);
 
+Status mix_streams(const IsaKernels& isa, Stream& stream, const MixStreamsParams& params);
+Status match_size(const IsaKernels& isa, Stream& stream, const MatchSizeParams& params);
+Status scale_channels(const IsaKernels& isa, Stream& stream, const ScaleChannelsParams& params);
+Status keep_largest(const IsaKernels& isa, Stream& stream, const KeepLargestParams& params);
+
 Status route(const IsaKernels& isa, Stream& stream, const RouteParams& params);
 Status experts(const IsaKernels& isa, Stream& stream, const ExpertsParams& params);
 Status combine_experts(const IsaKernels& isa, Stream& stream, const CombineExpertsParams& params);

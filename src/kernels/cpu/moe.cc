@@ -1,10 +1,13 @@
-// Routing, experts and their weighted sum. Experts run one after the other, each on the rows of the
-// tokens that chose it; all threads share the columns of its matrices.
+// Routing, experts and their weighted sum. The rows of the tokens that chose an expert lie
+// together; the products of all chosen experts are computed as one, so that few rows wake the
+// threads once.
 
 #include <cstring>
+#include <vector>
 
 #include "kernels/cpu/access.h"
 #include "kernels/cpu/drivers.h"
+#include "kernels/cpu/ready_gemm.h"
 #include "kernels/route_row.h"
 
 namespace godwit::cpu {
@@ -14,7 +17,10 @@ namespace {
 struct SlotsByExpert {
   std::int64_t* slots;   ///< token * top_k + slot; those of expert e at [starts[e], starts[e + 1]).
   std::int64_t* starts;  ///< [experts + 1]
-  std::int64_t most;     ///< Slots of the expert that has most.
+  std::int64_t experts;
+
+  /// Slots that have an expert.
+  [[nodiscard]] std::int64_t count() const { return starts[experts]; }
 };
 
 Result<SlotsByExpert> sort_slots(Stream& stream, const Tensor& ids, std::int64_t experts) {
@@ -26,12 +32,12 @@ Result<SlotsByExpert> sort_slots(Stream& stream, const Tensor& ids, std::int64_t
   };
   SlotsByExpert sorted = {.slots = TRY(take<std::int64_t>(stream, count)),
                           .starts = TRY(take<std::int64_t>(stream, experts + 2)),
-                          .most = 0};
+                          .experts = experts};
   // Counts are kept two places on, so that filling leaves the starts where they belong.
   std::fill_n(sorted.starts, experts + 2, std::int64_t{0});
   for (std::int64_t slot = 0; slot < count; ++slot) {
     if (const std::int64_t e = expert_of(slot); e >= 0) {
-      sorted.most = std::max(sorted.most, ++sorted.starts[e + 2]);
+      ++sorted.starts[e + 2];
     }
   }
   for (std::int64_t e = 0; e < experts; ++e) {
@@ -43,31 +49,6 @@ Result<SlotsByExpert> sort_slots(Stream& stream, const Tensor& ids, std::int64_t
     }
   }
   return sorted;
-}
-
-/// What one expert works in.
-struct ExpertRows {
-  Tensor x;
-  Tensor gate;
-  Tensor up;
-  Tensor out;
-
-  [[nodiscard]] ExpertRows first(std::int64_t rows) const {
-    return {.x = x.slice(0, 0, rows),
-            .gate = gate.slice(0, 0, rows),
-            .up = up.slice(0, 0, rows),
-            .out = out.slice(0, 0, rows)};
-  }
-};
-
-Result<ExpertRows> take_rows(Stream& stream, const ExpertsParams& params, std::int64_t rows) {
-  Workspace& workspace = stream.workspace();
-  const std::int64_t hidden = params.x.dim(1);
-  const std::int64_t width = params.up.dim(1);
-  return ExpertRows{.x = TRY(workspace.tensor(DType::kF32, {rows, hidden})),
-                    .gate = TRY(workspace.tensor(DType::kF32, {rows, width})),
-                    .up = TRY(workspace.tensor(DType::kF32, {rows, width})),
-                    .out = TRY(workspace.tensor(DType::kF32, {rows, hidden}))};
 }
 
 /// Copies the rows of x that `slots` name, times their factors.
@@ -102,27 +83,49 @@ void scatter(Stream& stream, const ExpertsParams& params, const std::int64_t* sl
   });
 }
 
-Status run_expert(const IsaKernels& isa, Stream& stream, const ExpertsParams& params,
-                  std::int64_t expert, const ExpertRows& rows) {
-  const auto multiply = [&](const Tensor& x, const Tensor& weight, const Tensor& bias,
-                            const Tensor& out) {
-    return gemm(isa, stream,
-                {.x = x,
-                 .weight = weight.entry(expert),
-                 .bias = bias.empty() ? Tensor() : bias.entry(expert),
-                 .out = out,
-                 .precision = params.precision});
-  };
-  TRY(multiply(rows.x, params.up, params.up_bias, rows.up));
-  if (params.gate.empty()) {
-    TRY(activation(isa, stream,
-                   {.x = rows.up, .out = rows.up, .activation = params.form.activation}));
-  } else {
-    TRY(multiply(rows.x, params.gate, params.gate_bias, rows.gate));
-    TRY(gated_activation(isa, stream,
-                         {.gate = rows.gate, .up = rows.up, .out = rows.up, .form = params.form}));
+/// One of an expert's linear maps.
+struct ExpertMap {
+  const Tensor& weight;  ///< [experts, n, k]
+  const Tensor& bias;    ///< [experts, n], or empty
+  const Tensor& out;     ///< Rows by expert, as their input.
+};
+
+/// Applies maps of one weight type to the rows of x, which lie as `sorted` says.
+Status apply(const IsaKernels& isa, Stream& stream, const SlotsByExpert& sorted, const Tensor& x,
+             Precision precision, std::span<const ExpertMap> maps) {
+  const Workspace::Scope scope(stream.workspace());
+  std::vector<ReadyGemm> products;
+  for (std::int64_t e = 0; e < sorted.experts; ++e) {
+    for (std::int64_t first = sorted.starts[e]; first < sorted.starts[e + 1]; first += kGemmRows) {
+      const std::int64_t rows = std::min(kGemmRows, sorted.starts[e + 1] - first);
+      const Tensor part = x.slice(0, first, rows);
+      GemmInputs inputs;
+      for (const ExpertMap& map : maps) {
+        if (inputs.x.empty() || inputs.weight != map.weight.dtype) {
+          inputs = TRY(convert_inputs(isa, stream, part, map.weight.dtype, precision));
+        }
+        products.push_back(TRY(ready_gemm(isa, stream, inputs,
+                                          {.x = part,
+                                           .weight = map.weight.entry(e),
+                                           .bias = map.bias.empty() ? Tensor() : map.bias.entry(e),
+                                           .out = map.out.slice(0, first, rows),
+                                           .precision = precision})));
+      }
+    }
   }
-  return multiply(rows.up, params.down, params.down_bias, rows.out);
+  return run_gemms(stream, products);
+}
+
+/// A vector as f32, in the workspace of the caller's scope; nothing for an empty one.
+Result<std::span<const float>> widened_row(const IsaKernels& isa, Stream& stream,
+                                           const Tensor& vector) {
+  if (vector.empty()) {
+    return std::span<const float>();
+  }
+  const std::int64_t count = vector.dim(0);
+  auto* widened = TRY(take<float>(stream, count));
+  widen(isa, vector.dtype, vector.data, widened, count);
+  return std::span<const float>(widened, static_cast<std::size_t>(count));
 }
 
 }  // namespace
@@ -131,14 +134,10 @@ Status route(const IsaKernels& isa, Stream& stream, const RouteParams& params) {
   const Workspace::Scope scope(stream.workspace());
   const std::int64_t experts = params.logits.dim(1);
   const auto top_k = static_cast<std::size_t>(params.ids.dim(1));
-  std::span<const float> bias;
-  if (!params.bias.empty()) {
-    auto* widened = TRY(take<float>(stream, experts));
-    widen(isa, params.bias.dtype, params.bias.data, widened, experts);
-    bias = {widened, static_cast<std::size_t>(experts)};
-  }
+  const std::span<const float> bias = TRY(widened_row(isa, stream, params.bias));
+  const std::span<const float> factors = TRY(widened_row(isa, stream, params.factors));
   split(stream, params.logits.dim(0), 32 * experts, [&](std::int64_t begin, std::int64_t end) {
-    RowRouter router(params.rule, experts, bias);
+    RowRouter router(params.rule, experts, bias, factors);
     for (std::int64_t t = begin; t < end; ++t) {
       const std::span<std::int32_t> ids(row_of<std::int32_t>(params.ids, t), top_k);
       const std::span<float> weights(row_of<float>(params.weights, t), top_k);
@@ -159,23 +158,31 @@ Status route(const IsaKernels& isa, Stream& stream, const RouteParams& params) {
 }
 
 Status experts(const IsaKernels& isa, Stream& stream, const ExpertsParams& params) {
-  const Workspace::Scope scope(stream.workspace());
-  const std::int64_t count = params.up.dim(0);
-  const SlotsByExpert sorted = TRY(sort_slots(stream, params.ids, count));
-  if (sorted.most == 0) {
+  Workspace& workspace = stream.workspace();
+  const Workspace::Scope scope(workspace);
+  const SlotsByExpert sorted = TRY(sort_slots(stream, params.ids, params.up.dim(0)));
+  const std::int64_t rows = sorted.count();
+  if (rows == 0) {
     return {};
   }
-  const ExpertRows memory = TRY(take_rows(stream, params, sorted.most));
-  for (std::int64_t e = 0; e < count; ++e) {
-    const std::int64_t chosen = sorted.starts[e + 1] - sorted.starts[e];
-    if (chosen > 0) {
-      const std::int64_t* slots = sorted.slots + sorted.starts[e];
-      const ExpertRows rows = memory.first(chosen);
-      gather(isa, stream, params, slots, rows.x);
-      TRY(run_expert(isa, stream, params, e, rows));
-      scatter(stream, params, slots, rows.out);
-    }
+  // The inputs' memory takes the results too.
+  const Tensor x = TRY(workspace.tensor(DType::kF32, {rows, params.x.dim(1)}));
+  const Tensor up = TRY(workspace.tensor(DType::kF32, {rows, params.up.dim(1)}));
+  gather(isa, stream, params, sorted.slots, x);
+  const ExpertMap up_map = {.weight = params.up, .bias = params.up_bias, .out = up};
+  if (params.gate.empty()) {
+    TRY(apply(isa, stream, sorted, x, params.precision, {&up_map, 1}));
+    TRY(activation(isa, stream, {.x = up, .out = up, .activation = params.form.activation}));
+  } else {
+    const Tensor gate = TRY(workspace.tensor(DType::kF32, {rows, params.up.dim(1)}));
+    const ExpertMap maps[] = {{.weight = params.gate, .bias = params.gate_bias, .out = gate},
+                              up_map};
+    TRY(apply(isa, stream, sorted, x, params.precision, maps));
+    TRY(gated_activation(isa, stream, {.gate = gate, .up = up, .out = up, .form = params.form}));
   }
+  const ExpertMap down_map = {.weight = params.down, .bias = params.down_bias, .out = x};
+  TRY(apply(isa, stream, sorted, up, params.precision, {&down_map, 1}));
+  scatter(stream, params, sorted.slots, x);
   return {};
 }
 

@@ -27,7 +27,7 @@ enum class RouterScore : std::uint8_t {
 ///  3. The top_k best choices are taken, in falling order; their weights are their scores, without
 ///     bias.
 ///  4. renormalize: weights /= max(their sum, sum_minimum) + sum_epsilon, or 1 where that is 0.
-///  5. weights *= scale.
+///  5. weights *= scale, and the expert's own factor where there are such.
 /// Sources: DeepSeek-V2's and V3's reports; Shazeer et al. 2017, "Outrageously Large Networks".
 struct RouteRule {
   RouterScore score = RouterScore::kSoftmax;
@@ -54,10 +54,11 @@ struct RouteParams {
   Tensor ids;      ///< [tokens, top_k] i32
   Tensor weights;  ///< [tokens, top_k] f32
   RouteRule rule;
+  Tensor factors{};  ///< [experts] f32, f16 or bf16: of each expert's weight; or empty
 
   [[nodiscard]] Operands operands() const {
     Operands operands;
-    operands.reads(logits).reads(bias);
+    operands.reads(logits).reads(bias).reads(factors);
     if (!table.empty()) {
       operands.add({.tensor = table, .access = Access::kRead, .indices = tokens, .axis = 0})
           .reads(tokens);

@@ -49,15 +49,21 @@ Status run_slot(Stream& stream, const ExpertsParams& params, std::int64_t token,
   return {};
 }
 
+std::vector<float> widened_row(const Tensor& vector) {
+  std::vector<float> numbers;
+  for (std::int64_t i = 0; !vector.empty() && i < vector.dim(0); ++i) {
+    numbers.push_back(static_cast<float>(element(vector.dtype, row_data(vector, i), 0)));
+  }
+  return numbers;
+}
+
 }  // namespace
 
 Status route(Stream& /*stream*/, const RouteParams& params) {
   const std::int64_t top_k = params.ids.dim(1);
-  std::vector<float> bias;
-  for (std::int64_t e = 0; !params.bias.empty() && e < params.bias.dim(0); ++e) {
-    bias.push_back(static_cast<float>(element(params.bias.dtype, row_data(params.bias, e), 0)));
-  }
-  RowRouter router(params.rule, params.logits.dim(1), bias);
+  const std::vector<float> bias = widened_row(params.bias);
+  const std::vector<float> factors = widened_row(params.factors);
+  RowRouter router(params.rule, params.logits.dim(1), bias, factors);
   for (std::int64_t t = 0; t < params.logits.dim(0); ++t) {
     const auto count = static_cast<std::size_t>(top_k);
     const std::span<std::int32_t> ids(

@@ -16,6 +16,11 @@ Status scale(Stream& stream, const ScaleParams& params);
 Status clamp(Stream& stream, const ClampParams& params);
 Status gather_rows(Stream& stream, const GatherRowsParams& params);
 
+Status mix_streams(Stream& stream, const MixStreamsParams& params);
+Status match_size(Stream& stream, const MatchSizeParams& params);
+Status scale_channels(Stream& stream, const ScaleChannelsParams& params);
+Status keep_largest(Stream& stream, const KeepLargestParams& params);
+
 Status route(Stream& stream, const RouteParams& params);
 Status experts(Stream& stream, const ExpertsParams& params);
 Status combine_experts(Stream& stream, const CombineExpertsParams& params);
