@@ -185,8 +185,12 @@ void BlockPool::claim_slab(std::size_t group, std::vector<BlockRef>& evicted) {
   first_hold_of(index);
 }
 
-BlockId BlockPool::take(std::size_t group, HoldReason reason, std::vector<BlockRef>& evicted) {
-  if (groups_[group].free.size == 0) {
+BlockId BlockPool::take(std::size_t group, HoldReason reason, std::vector<BlockRef>& evicted,
+                        std::int64_t reserved_slabs) {
+  // Cached blocks come last among the free ones.
+  const std::int64_t first = groups_[group].free.first;
+  if (first == kNone ||
+      (free_slabs_.size > reserved_slabs && is_cached({group, static_cast<BlockId>(first)}))) {
     claim_slab(group, evicted);
   }
   const BlockRef block = {group, static_cast<BlockId>(groups_[group].free.first)};

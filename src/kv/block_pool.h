@@ -5,11 +5,13 @@
 //
 // See cache_layout.h for slabs. A group takes its free blocks of slabs that it must keep anyway
 // first, then the slab that has been free for longest, whichever group used it; so a slab is never
-// kept from one group by another that could do without it.
+// kept from one group by another that could do without it. Only while there are slabs to spare it
+// takes one of them rather than lose a cached block.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -56,8 +58,10 @@ class BlockPool {
                               std::span<const BlockRef> kept = {}) const;
 
   /// Takes a block and holds it for `reason`; can_take() says whether there is one. Cached blocks
-  /// whose content is lost by that are not cached any more and are appended to `evicted`.
-  BlockId take(std::size_t group, HoldReason reason, std::vector<BlockRef>& evicted);
+  /// whose content is lost by that are not cached any more and are appended to `evicted`. At least
+  /// `reserved_slabs` free slabs are left for groups that cannot do without.
+  BlockId take(std::size_t group, HoldReason reason, std::vector<BlockRef>& evicted,
+               std::int64_t reserved_slabs = std::numeric_limits<std::int64_t>::max());
 
   /// Adds one hold.
   void hold(BlockRef block, HoldReason reason);

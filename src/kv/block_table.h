@@ -2,6 +2,7 @@
 // One sequence's blocks. A value that the sequence owns and KvCacheManager changes.
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,8 @@
 namespace godwit {
 
 /// In every group, block i holds the tokens at positions [i * block_size, (i + 1) * block_size), or
-/// is kNoBlock where the group does not keep them any more.
+/// is kNoBlock where the group does not keep them any more. In a group of states it holds the state
+/// after the last of these tokens (so far), or is kNoBlock where that is not kept.
 class BlockTable {
  public:
   /// Sequences share cached blocks only under the same salt.
@@ -40,6 +42,12 @@ class BlockTable {
   // keeps its tokens, so it finds its old blocks without hashing them again.
   std::vector<BlockHash> hashes_;
   std::int64_t num_committed_ = 0;
+  std::int64_t num_tokens_ = 0;  // There are blocks for so many.
+  // Of each group: the block that holds the sequence's state and that it may change; kNoBlock in
+  // groups without states and where the last state is one that is kept.
+  std::vector<BlockId> running_;
+  // After so many blocks others are likely to begin, so the state there is kept.
+  std::set<std::int64_t> likely_starts_;
 };
 
 }  // namespace godwit

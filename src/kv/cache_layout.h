@@ -29,6 +29,10 @@ struct GroupLayout {
   Retention retention;
   std::int64_t block_units = 1;
   std::int64_t blocks_per_slab = 1;
+  /// Of a group of states: how many blocks of tokens lie between two that the prefix cache keeps.
+  std::int64_t state_spacing = 1;
+
+  [[nodiscard]] bool is_state() const { return retention.kind == Retention::Kind::kState; }
 };
 
 struct CacheLayout {
@@ -63,6 +67,8 @@ struct CacheLayout {
   /// tokens) and computes the positions from `start` on.
   void add_growth(std::int64_t start, std::int64_t end, std::int64_t num_tokens,
                   std::int64_t step_tokens, BlockCounts& counts) const;
+  /// Slabs that so many blocks of each group fill.
+  [[nodiscard]] std::int64_t slabs_for(const BlockCounts& counts) const;
   /// Slabs that such a sequence needs, alone in the cache.
   [[nodiscard]] std::int64_t most_slabs(std::int64_t num_tokens, std::int64_t step_tokens) const;
 };

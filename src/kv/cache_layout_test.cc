@@ -84,5 +84,57 @@ TEST(CacheLayout, AWindowBoundsWhatASequenceHolds) {
   EXPECT_EQ(counts, (BlockCounts{1, 1}));
 }
 
+/// Qwen3-Next in bfloat16: 12 layers of attention, 36 with a convolution and a state of 32 heads.
+KvCacheSpec hybrid_spec() {
+  std::vector<LayerCacheSpec> layers;
+  for (std::int64_t layer = 0; layer < 48; ++layer) {
+    if (layer % 4 == 3) {
+      layers.push_back({.layer = layer, .num_kv_heads = 2, .key_dim = 256, .value_dim = 256});
+    } else {
+      layers.push_back(
+          {.layer = layer,
+           .retention = Retention::state(),
+           .state = {
+               .conv_channels = 8192, .conv_inputs = 3, .heads = 32, .rows = 128, .columns = 128}});
+    }
+  }
+  return {.groups = group_layers(layers), .element_size = 2, .block_size = 16};
+}
+
+TEST(CacheLayout, AStateIsOneBlockHoweverLongTheSequence) {
+  const KvCacheSpec spec = hybrid_spec();
+  ASSERT_EQ(spec.groups.size(), 2U);
+  EXPECT_EQ(spec.block_bytes(spec.groups[0]), std::size_t{36} * 4 * (8192 * 3 + 32 * 128 * 128));
+  EXPECT_EQ(spec.block_bytes(spec.groups[1]), std::size_t{12} * 2 * 16 * 2 * 512);
+  const CacheLayout layout = make_cache_layout(spec, std::size_t{8} << 30);
+  EXPECT_EQ(layout.block_size, 16);
+  EXPECT_EQ(layout.most_blocks(0, 16, 16), 1);
+  EXPECT_EQ(layout.most_blocks(0, 17, 16), 2);
+  EXPECT_EQ(layout.most_blocks(0, 100'000, 2048), 2);
+  BlockCounts counts;
+  layout.add_growth(0, 0, 1000, 32, counts);
+  EXPECT_EQ(counts, (BlockCounts{2, 63}));
+  counts.clear();
+  layout.add_growth(320, 352, 1000, 32, counts);
+  EXPECT_EQ(counts, (BlockCounts{1, 41}));
+}
+
+TEST(CacheLayout, StatesAreSpacedByCost) {
+  // A state of 75 MiB costs as much as the pages of 3200 tokens: as far apart as may be.
+  EXPECT_EQ(make_cache_layout(hybrid_spec(), 0).groups[0].state_spacing, 1024 / 16);
+  std::vector<LayerCacheSpec> layers = {
+      {.layer = 0, .num_kv_heads = 8, .key_dim = 128, .value_dim = 128},
+      {.layer = 1,
+       .retention = Retention::state(),
+       .state = {.conv_channels = 2048, .conv_inputs = 2}}};
+  // A short convolution's costs next to nothing.
+  const KvCacheSpec spec{.groups = group_layers(layers), .element_size = 2, .block_size = 16};
+  EXPECT_EQ(make_cache_layout(spec, 0).groups[1].state_spacing, 128 / 16);
+  layers[1].state = {.heads = 64, .rows = 128, .columns = 128};
+  // 4 MiB beside 64 KiB a block.
+  const KvCacheSpec larger{.groups = group_layers(layers), .element_size = 2, .block_size = 16};
+  EXPECT_EQ(make_cache_layout(larger, 0).groups[1].state_spacing, 32);
+}
+
 }  // namespace
 }  // namespace godwit

@@ -1,6 +1,7 @@
 #include "kv/kv_cache_manager.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.h"
 #include "kv/kv_cache_spec.h"
@@ -21,10 +22,18 @@ std::size_t at(std::int64_t index) {
   return static_cast<std::size_t>(index);
 }
 
+std::vector<BlockId> blocks_among(std::span<const BlockId> row) {
+  std::vector<BlockId> blocks;
+  std::copy_if(row.begin(), row.end(), std::back_inserter(blocks),
+               [](BlockId id) { return id != kNoBlock; });
+  return blocks;
+}
+
 }  // namespace
 
 KvCacheManager::KvCacheManager(const KvCacheOptions& options)
     : enable_prefix_caching_(options.enable_prefix_caching),
+      reserved_slabs_(options.reserved_slabs),
       root_(root_hash(options.fingerprint)),
       pool_(options.layout) {
   CHECK_GE(options.layout.block_size, 1);
@@ -94,7 +103,9 @@ PrefixHit KvCacheManager::find_prefix(BlockTable& table, std::span<const TokenId
     return hit;
   }
   const std::int64_t most = (static_cast<std::int64_t>(tokens.size()) - 1) / block_size();
-  const std::int64_t count = usable_prefix(table, common_prefix(table, tokens, most));
+  const std::int64_t common = common_prefix(table, tokens, most);
+  const std::int64_t count = usable_prefix(table, common);
+  table.likely_starts_ = {common, most};
   if (count == 0) {
     return hit;
   }
@@ -108,53 +119,132 @@ PrefixHit KvCacheManager::find_prefix(BlockTable& table, std::span<const TokenId
   return hit;
 }
 
+/// Whether the prefix cache is to keep the state after the first `num_blocks` blocks.
+bool KvCacheManager::keeps_state(const BlockTable& table, std::size_t group,
+                                 std::int64_t num_blocks) const {
+  return enable_prefix_caching_ && num_blocks > 0 &&
+         (num_blocks % layout().groups[group].state_spacing == 0 ||
+          table.likely_starts_.contains(num_blocks));
+}
+
+KvCacheManager::Growth KvCacheManager::plan_growth(const BlockTable& table, const PrefixHit& hit,
+                                                   std::int64_t num_tokens) const {
+  Growth growth{.start = std::max(table.num_tokens_, hit.num_tokens),
+                .end = num_tokens,
+                .num_blocks = blocks_for(num_tokens, block_size()),
+                .needed = BlockCounts(indices_.size()),
+                .kept = std::vector<std::vector<std::int64_t>>(indices_.size())};
+  for (std::size_t group = 0; group < indices_.size(); ++group) {
+    if (!layout().groups[group].is_state()) {
+      growth.needed[group] = growth.num_blocks - blocks_for(growth.start, block_size());
+      continue;
+    }
+    growth.needed[group] = table.running_.empty() || table.running_[group] == kNoBlock ? 1 : 0;
+    for (std::int64_t i = growth.start / block_size(); i < growth.num_blocks - 1; ++i) {
+      if (keeps_state(table, group, i + 1)) {
+        growth.kept[group].push_back(i);
+      }
+    }
+  }
+  return growth;
+}
+
+void KvCacheManager::grow_pages(BlockTable& table, std::size_t group, const Growth& growth,
+                                const TakeBlock& take) {
+  std::vector<BlockId>& blocks = table.blocks_[group];
+  while (static_cast<std::int64_t>(blocks.size()) < growth.num_blocks) {
+    blocks.push_back(take(group));
+  }
+}
+
+/// Gives the states to keep and the one at the end their blocks. The state that the sequence may
+/// change goes on to the end, unless it is one to keep where it is.
+void KvCacheManager::grow_states(BlockTable& table, std::size_t group, const Growth& growth,
+                                 const TakeBlock& take) const {
+  std::vector<BlockId>& blocks = table.blocks_[group];
+  BlockId& running = table.running_[group];
+  blocks.resize(at(growth.num_blocks), kNoBlock);
+  const auto old_place = std::find(blocks.begin(), blocks.end(), running);
+  for (const std::int64_t index : growth.kept[group]) {
+    if (blocks[at(index)] == kNoBlock) {
+      blocks[at(index)] = take(group);
+    } else {
+      running = kNoBlock;
+    }
+  }
+  if (running == kNoBlock) {
+    running = take(group);
+  } else {
+    *old_place = kNoBlock;
+  }
+  blocks.back() = running;
+  if (growth.end % block_size() == 0 && keeps_state(table, group, growth.num_blocks)) {
+    running = kNoBlock;
+  }
+}
+
 std::optional<GroupBlocks> KvCacheManager::allocate_slots(BlockTable& table, const PrefixHit& hit,
                                                           std::int64_t num_tokens,
                                                           const BlockCounts& spare) {
   CHECK(hit.blocks.empty() || table.num_blocks() == 0);
   const std::size_t num_groups = indices_.size();
-  const std::int64_t num_owned = table.num_blocks() + hit.num_tokens / block_size();
-  const std::int64_t num_new =
-      std::max<std::int64_t>(0, blocks_for(num_tokens, block_size()) - num_owned);
-  BlockCounts needed = spare;
-  needed.resize(num_groups);
+  Growth growth = plan_growth(table, hit, num_tokens);
+  if (growth.end <= growth.start) {
+    return GroupBlocks(num_groups);
+  }
   std::vector<BlockRef> hits;
-  for (std::size_t group = 0; group < num_groups; ++group) {
-    needed[group] += num_new;
-    for (std::size_t i = 0; i < at(hit.num_tokens / block_size()); ++i) {
-      if (hit.blocks[group][i] != kNoBlock) {
-        hits.push_back({group, hit.blocks[group][i]});
-      }
+  for (std::size_t group = 0; group < hit.blocks.size(); ++group) {
+    for (const BlockId id : blocks_among(hit.blocks[group])) {
+      hits.push_back({group, id});
     }
   }
-  if (!pool_.can_take(needed, hits)) {
-    return std::nullopt;
+  BlockCounts least = growth.needed;
+  BlockCounts wanted = growth.needed;
+  for (std::size_t group = 0; group < num_groups; ++group) {
+    const std::int64_t spared = spare.empty() ? 0 : spare[group];
+    least[group] += spared;
+    wanted[group] += std::ssize(growth.kept[group]) + spared;
+  }
+  if (!pool_.can_take(wanted, hits)) {
+    if (!pool_.can_take(least, hits)) {
+      return std::nullopt;
+    }
+    growth.kept.assign(num_groups, {});
   }
 
   // All hits are held before the first block is taken: taking one could evict a hit.
   for (const BlockRef& block : hits) {
     pool_.hold(block, HoldReason::kRequest);
   }
-  GroupBlocks added = hit.blocks;
-  added.resize(num_groups);
-  table.blocks_.resize(num_groups);
-  table.first_kept_.resize(num_groups);
+  const std::int64_t num_old = table.num_blocks();
+  if (num_old == 0) {
+    table.blocks_ = hit.blocks;
+    table.blocks_.resize(num_groups);
+    table.running_.assign(num_groups, kNoBlock);
+    for (std::size_t group = 0; group < num_groups; ++group) {
+      table.first_kept_.push_back(first_block(layout(), group, hit.num_tokens));
+    }
+  }
   std::vector<BlockRef> evicted;
+  const std::int64_t reserved = reserved_slabs_ + layout().slabs_for(wanted);
+  const TakeBlock take = [&](std::size_t group) {
+    return pool_.take(group, HoldReason::kRequest, evicted, reserved);
+  };
+  GroupBlocks added(num_groups);
   for (std::size_t group = 0; group < num_groups; ++group) {
-    if (hit.num_tokens > 0) {
-      table.first_kept_[group] = first_block(layout(), group, hit.num_tokens);
+    if (layout().groups[group].is_state()) {
+      grow_states(table, group, growth, take);
+    } else {
+      grow_pages(table, group, growth, take);
     }
-    for (std::int64_t i = 0; i < num_new; ++i) {
-      added[group].push_back(pool_.take(group, HoldReason::kRequest, evicted));
-    }
-    table.blocks_[group].insert(table.blocks_[group].end(), added[group].begin(),
-                                added[group].end());
+    added[group].assign(table.blocks_[group].begin() + num_old, table.blocks_[group].end());
   }
   for (const BlockRef& block : evicted) {
     indices_[block.group].erase(block.id);
   }
   evictions_ += static_cast<std::int64_t>(evicted.size());
   table.num_committed_ += hit.num_tokens / block_size();
+  table.num_tokens_ = num_tokens;
   return added;
 }
 
@@ -168,6 +258,9 @@ void KvCacheManager::commit(BlockTable& table, std::span<const TokenId> tokens,
   for (std::size_t group = 0; group < indices_.size(); ++group) {
     for (std::int64_t i = table.num_committed_; i < num_full; ++i) {
       const BlockId id = table.blocks_[group][at(i)];
+      if (id == kNoBlock || id == table.running_[group]) {
+        continue;  // A state that was not to be kept here.
+      }
       indices_[group].insert(table.hashes_[at(i)], id);
       pool_.set_cached({group, id}, true);
     }
@@ -188,7 +281,7 @@ void KvCacheManager::settle(BlockTable& table, std::span<const TokenId> tokens,
     }
     const std::span<BlockId> left =
         std::span(table.blocks_[group]).subspan(at(first_kept), at(first - first_kept));
-    pool_.release(group, left, HoldReason::kRequest);
+    pool_.release(group, blocks_among(left), HoldReason::kRequest);
     std::fill(left.begin(), left.end(), kNoBlock);
     first_kept = first;
   }
@@ -196,14 +289,15 @@ void KvCacheManager::settle(BlockTable& table, std::span<const TokenId> tokens,
 
 void KvCacheManager::free(BlockTable& table) {
   for (std::size_t group = 0; group < table.blocks_.size(); ++group) {
-    std::vector<BlockId>& blocks = table.blocks_[group];
-    blocks.erase(blocks.begin(), blocks.begin() + table.first_kept_[group]);
+    std::vector<BlockId> blocks = blocks_among(table.blocks_[group]);
     std::reverse(blocks.begin(), blocks.end());
     pool_.release(group, blocks, HoldReason::kRequest);
   }
   table.blocks_.clear();
   table.first_kept_.clear();
+  table.running_.clear();
   table.num_committed_ = 0;
+  table.num_tokens_ = 0;
 }
 
 KvCacheStats KvCacheManager::stats() const {

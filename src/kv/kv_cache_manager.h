@@ -4,6 +4,8 @@
 // their bytes.
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +23,9 @@ namespace godwit {
 struct KvCacheOptions {
   CacheLayout layout;  ///< At least one slab.
   bool enable_prefix_caching = true;
+  /// What the longest sequence needs, alone in the cache (see CacheLayout::most_slabs): while more
+  /// slabs than these are free, cached blocks are spared at the cost of slabs that fill badly.
+  std::int64_t reserved_slabs = std::numeric_limits<std::int64_t>::max() / 2;
   /// Names the model and the layout of its cache, see root_hash().
   std::string fingerprint;
 };
@@ -57,13 +62,15 @@ class KvCacheManager {
 
   /// Finds the longest prefix of `tokens` after which every group can go on, at most
   /// tokens.size() - 1 of them: the last one is always computed, since the next token is drawn from
-  /// it. `table` must hold no blocks.
+  /// it. `table` must hold no blocks. It remembers where other prompts are likely to go on from
+  /// this one: at its end, and where pages are shared with an earlier one but no state is there.
   PrefixHit find_prefix(BlockTable& table, std::span<const TokenId> tokens);
 
   /// Makes `table` hold blocks for positions up to `num_tokens`: the blocks of `hit` (for a table
   /// without blocks), then new ones. Returns the blocks added, hits first; or nothing, with no
   /// state changed, when there are not enough or `spare` (of each group; empty means none) could
-  /// not be taken afterwards.
+  /// not be taken afterwards. States that only the prefix cache wants are taken when there is room
+  /// for them.
   std::optional<GroupBlocks> allocate_slots(BlockTable& table, const PrefixHit& hit,
                                             std::int64_t num_tokens, const BlockCounts& spare = {});
 
@@ -84,14 +91,35 @@ class KvCacheManager {
   void check_invariants() const;
 
  private:
+  using TakeBlock = std::function<BlockId(std::size_t group)>;
+
+  /// What a table takes for the positions [start, end).
+  struct Growth {
+    std::int64_t start = 0;
+    std::int64_t end = 0;
+    std::int64_t num_blocks = 0;  // Of the table afterwards.
+    BlockCounts needed;           // Blocks of each group.
+    /// Of each group of states: the blocks, but for the last one, whose states are wanted too.
+    std::vector<std::vector<std::int64_t>> kept;
+  };
+
   void extend_hashes(BlockTable& table, std::span<const TokenId> tokens, std::int64_t num_blocks);
   [[nodiscard]] std::optional<BlockId> find_block(const BlockTable& table, std::size_t group,
                                                   std::int64_t index) const;
   std::int64_t common_prefix(BlockTable& table, std::span<const TokenId> tokens, std::int64_t most);
   [[nodiscard]] std::int64_t usable_prefix(const BlockTable& table, std::int64_t count) const;
   void commit(BlockTable& table, std::span<const TokenId> tokens, std::int64_t num_full);
+  [[nodiscard]] bool keeps_state(const BlockTable& table, std::size_t group,
+                                 std::int64_t num_blocks) const;
+  [[nodiscard]] Growth plan_growth(const BlockTable& table, const PrefixHit& hit,
+                                   std::int64_t num_tokens) const;
+  static void grow_pages(BlockTable& table, std::size_t group, const Growth& growth,
+                         const TakeBlock& take);
+  void grow_states(BlockTable& table, std::size_t group, const Growth& growth,
+                   const TakeBlock& take) const;
 
   bool enable_prefix_caching_;
+  std::int64_t reserved_slabs_;
   BlockHash root_;
   BlockPool pool_;
   std::vector<PrefixIndex> indices_;  // One a group.

@@ -28,7 +28,10 @@ std::vector<CacheGroup> group_layers(std::span<const LayerCacheSpec> layers) {
 
 std::size_t KvCacheSpec::block_bytes(const CacheGroup& group) const {
   constexpr std::size_t kAlignment = 64;
-  const std::size_t bytes = static_cast<std::size_t>(group.width() * block_size) * element_size;
+  std::size_t bytes = static_cast<std::size_t>(group.width() * block_size) * element_size;
+  for (const LayerCacheSpec& layer : group.layers) {
+    bytes += static_cast<std::size_t>(layer.state.size()) * sizeof(float);
+  }
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 

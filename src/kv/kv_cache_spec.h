@@ -1,6 +1,6 @@
 #pragma once
-// What the layers of a model store for each token: plain values from which pages are sized. A model
-// describes its cache needs with them; nothing here allocates.
+// What the layers of a model store for each token, or of all tokens together: plain values from
+// which pages are sized. A model describes its cache needs with them; nothing here allocates.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +15,10 @@ struct Retention {
     kAll,     ///< All of them.
     kWindow,  ///< The last `size`, the position itself included.
     kChunk,   ///< Those since the last multiple of `size`.
+    kState,   ///< None: the state after the position before it, of a recurrent layer.
   };
   Kind kind = Kind::kAll;
-  std::int64_t size = 0;  ///< >= 1, unless kAll.
+  std::int64_t size = 0;  ///< >= 1 for kWindow and kChunk.
 
   static constexpr Retention all() { return {}; }
   /// `size` 0 means all, as configs say it.
@@ -25,14 +26,18 @@ struct Retention {
     return size == 0 ? all() : Retention{Kind::kWindow, size};
   }
   static constexpr Retention chunk(std::int64_t size) { return {Kind::kChunk, size}; }
+  static constexpr Retention state() { return {Kind::kState, 0}; }
 
-  /// The first position that is read when `position` is computed. Never falls as `position` rises.
+  /// The first position that is read (or whose state is) when `position` is computed. Never falls
+  /// as `position` rises.
   [[nodiscard]] constexpr std::int64_t first_needed(std::int64_t position) const {
     switch (kind) {
       case Kind::kWindow:
         return position < size ? 0 : position - size + 1;
       case Kind::kChunk:
         return position / size * size;
+      case Kind::kState:
+        return position == 0 ? 0 : position - 1;
       default:
         return 0;
     }
@@ -41,7 +46,23 @@ struct Retention {
   friend bool operator==(const Retention&, const Retention&) = default;
 };
 
-/// What one layer stores for each token.
+/// What a recurrent layer knows of all tokens before a position, as float32.
+struct StateSpec {
+  std::int64_t conv_channels = 0;  ///< 0: it has no causal convolution.
+  std::int64_t conv_inputs = 0;    ///< Of each channel: taps - 1.
+  std::int64_t heads = 0;          ///< 0: it has no recurrence but the convolution's.
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+
+  /// Numbers of both parts.
+  [[nodiscard]] std::int64_t size() const {
+    return conv_channels * conv_inputs + heads * rows * columns;
+  }
+
+  friend bool operator==(const StateSpec&, const StateSpec&) = default;
+};
+
+/// What one layer stores for each token, or its state.
 struct LayerCacheSpec {
   std::int64_t layer = 0;  ///< Its place in Context::caches.
   std::int64_t num_kv_heads = 0;
@@ -49,6 +70,7 @@ struct LayerCacheSpec {
   std::int64_t value_dim = 0;  ///< 0: values are a part of the keys, as in a latent of MLA.
   std::int64_t index_dim = 0;  ///< Width of the key of sparse attention's indexer; 0 = none.
   Retention retention = {};
+  StateSpec state = {};  ///< Of Retention::state() alone, which stores nothing else.
 
   /// Numbers that one token takes.
   [[nodiscard]] std::int64_t width() const {
@@ -77,7 +99,7 @@ struct KvCacheSpec {
   std::size_t element_size = 0;  ///< Bytes of one stored number.
   std::int64_t block_size = 16;  ///< Tokens of a page.
 
-  /// Bytes that a block of `group` takes, in whole 64 bytes.
+  /// Bytes that a block of `group` takes, in whole 64 bytes: block_size tokens, or one state.
   [[nodiscard]] std::size_t block_bytes(const CacheGroup& group) const;
 
   friend bool operator==(const KvCacheSpec&, const KvCacheSpec&) = default;

@@ -12,20 +12,33 @@
 
 namespace godwit {
 
-/// One layer's pages. The first axis counts units of the cache's memory (see kv/cache_layout.h), so
-/// pages overlap as views and only every so many of them are used.
+/// One layer's pages, or states. The first axis counts units of the cache's memory (see
+/// kv/cache_layout.h), so pages overlap as views and only every so many of them are used.
 struct LayerCache {
-  Tensor k;               ///< [places, num_kv_heads, block_size, key_dim]
-  Tensor v;               ///< [places, num_kv_heads, block_size, value_dim], or empty
-  Tensor index;           ///< [places, 1, block_size, index_dim], or empty
+  Tensor k{};             ///< [places, num_kv_heads, block_size, key_dim]
+  Tensor v{};             ///< [places, num_kv_heads, block_size, value_dim], or empty
+  Tensor index{};         ///< [places, 1, block_size, index_dim], or empty
+  Tensor conv{};          ///< [places, conv_channels, conv_inputs] f32, oldest first, or empty
+  Tensor state{};         ///< [places, heads, rows, columns] f32, or empty
   std::size_t group = 0;  ///< Which tables name its pages.
+};
+
+/// Where the recurrent layers of a group begin this step, and what they keep of it. The state with
+/// which a sequence begins may lie where one of its own saves goes, but not where another's does.
+struct StateTables {
+  Tensor sources;      ///< [sequences] i32: the state before its first token; negative: all zeros
+  Tensor save_start;   ///< [sequences + 1] i32: whose saves are whose
+  Tensor save_ends;    ///< [saves] i32: saved is the state before this row of the step's tokens;
+                       ///< rising, at last the sequence's end
+  Tensor save_places;  ///< [saves] i32
 };
 
 /// Where this step's tokens stand in the pages of one group of layers. The tensors are those of
 /// KvWriteParams and AttentionParams.
 struct CacheTables {
-  Tensor slots;         ///< [tokens] i64
-  Tensor block_tables;  ///< [sequences, max_blocks] i32; negative where no page is kept
+  Tensor slots{};         ///< [tokens] i64
+  Tensor block_tables{};  ///< [sequences, max_blocks] i32; negative where no page is kept
+  StateTables states{};   ///< Of a group of states alone, which has no slots and block tables.
 };
 
 /// Where this step's tokens stand in their sequences and in the cache. The tensors are those of

@@ -62,6 +62,48 @@ Result<CacheTables> make_tables(Stream& stream, const ScheduledBatch& batch,
       .block_tables = TRY(upload(stream, tables, {rows, static_cast<std::int64_t>(width)}))};
 }
 
+/// Where the sequences' states lie before this step, and which it saves.
+Result<CacheTables> make_state_tables(Stream& stream, const ScheduledBatch& batch,
+                                      SequenceTable& sequences, const CacheLayout& layout,
+                                      std::size_t group) {
+  std::vector<std::int32_t> sources;
+  std::vector<std::int32_t> save_start = {0};
+  std::vector<std::int32_t> save_ends;
+  std::vector<std::int32_t> save_places;
+  const auto place = [&](BlockId id) {
+    CHECK(id != kNoBlock);
+    return static_cast<std::int32_t>(layout.place(group, id));
+  };
+  std::int64_t row = 0;  // Of the step's tokens, the sequence's first.
+  for (const ScheduledSequence& scheduled : batch.sequences) {
+    const std::vector<BlockId>& blocks = sequences.at(scheduled.id).blocks[group];
+    const std::int64_t end = scheduled.start + scheduled.count;
+    const auto first = static_cast<std::size_t>(scheduled.start / layout.block_size);
+    const auto last = static_cast<std::size_t>((end - 1) / layout.block_size);
+    const auto source = static_cast<std::size_t>((scheduled.start - 1) / layout.block_size);
+    CHECK_LT(last, blocks.size());
+    sources.push_back(scheduled.start == 0 ? -1 : place(blocks[source]));
+    for (std::size_t i = first; i < last; ++i) {
+      // A block that goes on to the end of the step holds nothing here.
+      if (blocks[i] != kNoBlock && blocks[i] != blocks[last]) {
+        const std::int64_t block_end = static_cast<std::int64_t>(i + 1) * layout.block_size;
+        save_ends.push_back(static_cast<std::int32_t>(row + block_end - scheduled.start));
+        save_places.push_back(place(blocks[i]));
+      }
+    }
+    row += scheduled.count;
+    save_ends.push_back(static_cast<std::int32_t>(row));
+    save_places.push_back(place(blocks[last]));
+    save_start.push_back(static_cast<std::int32_t>(save_ends.size()));
+  }
+  CacheTables tables;
+  tables.states = {.sources = TRY(upload(stream, sources)),
+                   .save_start = TRY(upload(stream, save_start)),
+                   .save_ends = TRY(upload(stream, save_ends)),
+                   .save_places = TRY(upload(stream, save_places))};
+  return tables;
+}
+
 }  // namespace
 
 Result<DeviceBatch> make_device_batch(Stream& stream, const ScheduledBatch& batch,
@@ -76,7 +118,8 @@ Result<DeviceBatch> make_device_batch(Stream& stream, const ScheduledBatch& batc
   device.attention.query_start = TRY(upload(stream, host.query_start));
   device.attention.context_lens = TRY(upload(stream, host.context_lens));
   for (std::size_t group = 0; group < layout.groups.size(); ++group) {
-    device.attention.groups.push_back(TRY(make_tables(stream, batch, sequences, layout, group)));
+    const auto make = layout.groups[group].is_state() ? &make_state_tables : &make_tables;
+    device.attention.groups.push_back(TRY(make(stream, batch, sequences, layout, group)));
   }
   return device;
 }

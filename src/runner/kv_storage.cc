@@ -5,36 +5,48 @@
 namespace godwit {
 namespace {
 
-/// Cuts the pages of one layer after the other out of a group's blocks.
-class PageCutter {
+/// Cuts the pages or states of one layer after the other out of a group's blocks.
+class BlockCutter {
  public:
-  PageCutter(Buffer& buffer, const KvCacheSpec& spec, const CacheLayout& layout, std::size_t group,
-             DType dtype)
-      : begin_(static_cast<std::byte*>(buffer.data())),
-        spec_(spec),
+  BlockCutter(Buffer& buffer, const KvCacheSpec& spec, const CacheLayout& layout, std::size_t group,
+              DType dtype)
+      : next_(static_cast<std::byte*>(buffer.data())),
+        block_size_(spec.block_size),
         dtype_(dtype),
-        unit_(static_cast<std::int64_t>(layout.unit_bytes / spec.element_size)),
+        unit_bytes_(layout.unit_bytes),
         places_(layout.num_slabs * layout.slab_units - layout.groups[group].block_units + 1) {}
 
-  /// An array of the next page, or nothing where it has no width.
-  Tensor next(std::int64_t heads, std::int64_t width) {
-    if (width == 0) {
-      return {};
-    }
-    Tensor pages =
-        Tensor::contiguous(begin_ + offset_, dtype_, {places_, heads, spec_.block_size, width});
-    pages.strides[0] = unit_;
-    offset_ += static_cast<std::size_t>(heads * spec_.block_size * width) * spec_.element_size;
-    return pages;
+  Tensor pages(std::int64_t heads, std::int64_t width) {
+    return cut(Tensor::contiguous(next_, dtype_, {places_, heads, block_size_, width}));
+  }
+  Tensor conv(const StateSpec& state) {
+    return cut(
+        Tensor::contiguous(next_, DType::kF32, {places_, state.conv_channels, state.conv_inputs}));
+  }
+  Tensor state(const StateSpec& state) {
+    return cut(
+        Tensor::contiguous(next_, DType::kF32, {places_, state.heads, state.rows, state.columns}));
   }
 
  private:
-  std::byte* begin_;
-  const KvCacheSpec& spec_;
+  /// Steps over one entry of `array` and puts the entries a unit apart. Nothing where it has no
+  /// width.
+  Tensor cut(Tensor array) {
+    const auto element_size = static_cast<std::int64_t>(block_bytes(array.dtype));
+    const std::int64_t entry = array.elements() / places_;
+    if (entry == 0) {
+      return {};
+    }
+    next_ += entry * element_size;
+    array.strides[0] = static_cast<std::int64_t>(unit_bytes_) / element_size;
+    return array;
+  }
+
+  std::byte* next_;
+  std::int64_t block_size_;
   DType dtype_;
-  std::int64_t unit_;  // Numbers of a unit.
+  std::size_t unit_bytes_;
   std::int64_t places_;
-  std::size_t offset_ = 0;
 };
 
 }  // namespace
@@ -46,14 +58,16 @@ Result<KvStorage> KvStorage::create(Device& device, const KvCacheSpec& spec,
   storage.buffer_ = TRY(device.allocate(layout.bytes(), MemoryPurpose::kCache));
   storage.layers_.resize(static_cast<std::size_t>(num_layers));
   for (std::size_t group = 0; group < spec.groups.size(); ++group) {
-    PageCutter cutter(storage.buffer_, spec, layout, group, dtype);
+    BlockCutter cutter(storage.buffer_, spec, layout, group, dtype);
     for (const LayerCacheSpec& layer : spec.groups[group].layers) {
       CHECK_LT(layer.layer, num_layers);
       LayerCache& cache = storage.layers_[static_cast<std::size_t>(layer.layer)];
       cache.group = group;
-      cache.k = cutter.next(layer.num_kv_heads, layer.key_dim);
-      cache.v = cutter.next(layer.num_kv_heads, layer.value_dim);
-      cache.index = cutter.next(1, layer.index_dim);
+      cache.k = cutter.pages(layer.num_kv_heads, layer.key_dim);
+      cache.v = cutter.pages(layer.num_kv_heads, layer.value_dim);
+      cache.index = cutter.pages(1, layer.index_dim);
+      cache.conv = cutter.conv(layer.state);
+      cache.state = cutter.state(layer.state);
     }
   }
   return storage;

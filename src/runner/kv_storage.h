@@ -1,5 +1,5 @@
 #pragma once
-// The memory that holds every layer's pages.
+// The memory that holds every layer's pages and states.
 
 #include <span>
 #include <vector>
@@ -14,8 +14,8 @@ namespace godwit {
 
 class KvStorage {
  public:
-  /// Allocates the memory of `layout`. A block is the pages of its group's layers, one after the
-  /// other. Errors: kResourceExhausted.
+  /// Allocates the memory of `layout`. A block is the pages (or states) of its group's layers, one
+  /// after the other. Errors: kResourceExhausted.
   static Result<KvStorage> create(Device& device, const KvCacheSpec& spec,
                                   const CacheLayout& layout, DType dtype, std::int64_t num_layers);
 

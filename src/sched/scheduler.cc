@@ -32,6 +32,8 @@ Scheduler::Scheduler(const SchedulerOptions& options)
     : options_(options),
       cache_({.layout = options.cache,
               .enable_prefix_caching = options.enable_prefix_caching,
+              .reserved_slabs =
+                  options.cache.most_slabs(options.max_model_len, options.max_num_batched_tokens),
               .fingerprint = options.cache_fingerprint}),
       goes_first_{.by_priority = options.policy == SchedulingPolicy::kPriority},
       waiting_(goes_first_) {}
@@ -428,7 +430,12 @@ void Scheduler::check_invariants() const {
           options_.cache.block_size;
       for (std::int64_t i = 0; i < sequence->table.num_blocks(); ++i) {
         const BlockId id = blocks[static_cast<std::size_t>(i)];
-        CHECK((id == kNoBlock) == (i < first_kept));
+        if (options_.cache.groups[group].is_state()) {
+          CHECK(i >= first_kept || id == kNoBlock);
+          CHECK(i + 1 < sequence->table.num_blocks() || id != kNoBlock);
+        } else {
+          CHECK((id == kNoBlock) == (i < first_kept));
+        }
         if (id != kNoBlock) {
           ++holds[group].at(static_cast<std::size_t>(id));
         }

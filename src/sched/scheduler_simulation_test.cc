@@ -29,7 +29,7 @@ testing::SimulationTotals play(int seed) {
 
 TEST(SchedulerSimulation, RandomScenariosKeepEveryInvariantAndEveryOutput) {
   int first = 1;
-  int last = 12'000;
+  int last = 14'000;
   if (const char* seed = std::getenv("GODWIT_SIMULATION_SEED"); seed != nullptr) {
     first = last = std::atoi(seed);
   }
@@ -54,6 +54,7 @@ TEST(SchedulerSimulation, RandomScenariosKeepEveryInvariantAndEveryOutput) {
   EXPECT_GT(totals.deep_steps, 5'000);
   EXPECT_GT(totals.released, 10'000);
   EXPECT_GT(totals.partial_hits, 1'000);
+  EXPECT_GT(totals.state_hits, 500);
   EXPECT_GT(totals.refused, 1'000);
   EXPECT_GT(totals.aborted, 1'000);
   EXPECT_GT(totals.stop_strings, 1'000);

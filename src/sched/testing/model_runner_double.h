@@ -67,6 +67,10 @@ class RunnerDouble {
       }
       states_.emplace(started.id, std::move(state));
     }
+    for (const ScheduledSequence& work : batch.sequences) {
+      begin(states_.at(work.id), work);
+    }
+    check_states(batch);
     // A layer writes the cache for the whole step before it reads it.
     for (const ScheduledSequence& work : batch.sequences) {
       write(states_.at(work.id), work, batch.step);
@@ -88,7 +92,8 @@ class RunnerDouble {
   /// The last step that wrote into the block; -1 if a slot of it was never written.
   [[nodiscard]] std::int64_t last_step(std::size_t group, BlockId block) const {
     std::int64_t last = 0;
-    for (std::int64_t offset = 0; offset < block_size_; ++offset) {
+    const std::int64_t num_slots = layout_.groups[group].is_state() ? 1 : block_size_;
+    for (std::int64_t offset = 0; offset < num_slots; ++offset) {
       const Slot& slot = slots_[group].at(slot_index(block, offset));
       if (!slot.written) {
         return -1;
@@ -121,13 +126,17 @@ class RunnerDouble {
   [[nodiscard]] std::size_t slot_index(BlockId block, std::int64_t offset) const {
     return static_cast<std::size_t>(static_cast<std::int64_t>(block) * block_size_ + offset);
   }
+  [[nodiscard]] std::size_t block_of(std::int64_t position) const {
+    return static_cast<std::size_t>(position / block_size_);
+  }
   Slot& slot_at(const State& state, std::size_t group, std::int64_t position) {
-    const BlockId block = state.blocks[group].at(static_cast<std::size_t>(position / block_size_));
+    const BlockId block = state.blocks[group].at(block_of(position));
     CHECK(block != kNoBlock);
     return slots_[group].at(slot_index(block, position % block_size_));
   }
 
-  void write(State& state, const ScheduledSequence& work, std::int64_t step) {
+  /// Takes in the blocks of a step.
+  void begin(State& state, const ScheduledSequence& work) {
     const bool fresh = state.blocks.empty();
     const std::int64_t num_hit_blocks = fresh ? work.start / block_size_ : 0;
     if (fresh) {
@@ -141,18 +150,80 @@ class RunnerDouble {
     state.blocks.resize(layout_.groups.size());
     CHECK_EQ(work.new_blocks.size(), layout_.groups.size());
     for (std::size_t group = 0; group < layout_.groups.size(); ++group) {
+      std::vector<BlockId>& blocks = state.blocks[group];
+      // A state that a sequence may change goes on with it.
+      const BlockId source =
+          fresh || work.start == 0 ? kNoBlock : blocks.at(block_of(work.start - 1));
       for (std::size_t i = 0; i < work.new_blocks[group].size(); ++i) {
         const BlockId block = work.new_blocks[group][i];
-        state.blocks[group].push_back(block);
-        if (static_cast<std::int64_t>(i) >= num_hit_blocks) {
+        if (static_cast<std::int64_t>(i) >= num_hit_blocks && block != kNoBlock &&
+            block != source) {
           take_over({group, block});
         }
+        blocks.push_back(block);
       }
-      CHECK_EQ(static_cast<std::int64_t>(state.blocks[group].size()),
+      CHECK_EQ(static_cast<std::int64_t>(blocks.size()),
                (state.computed + block_size_ - 1) / block_size_);
+    }
+  }
+
+  /// Steps of sequences run side by side: each must find its state, and none may write into the
+  /// state that another one begins with.
+  void check_states(const ScheduledBatch& batch) {
+    for (std::size_t group = 0; group < layout_.groups.size(); ++group) {
+      if (!layout_.groups[group].is_state()) {
+        continue;
+      }
+      std::unordered_map<BlockId, SequenceId> sources;
+      for (const ScheduledSequence& work : batch.sequences) {
+        if (work.start == 0) {
+          continue;
+        }
+        const State& state = states_.at(work.id);
+        const BlockId block = state.blocks[group].at(block_of(work.start - 1));
+        CHECK(block != kNoBlock);
+        const Slot& slot = slots_[group].at(slot_index(block, 0));
+        CHECK(slot.written);
+        CHECK(slot.digest == state.digests[static_cast<std::size_t>(work.start - 1)]);
+        const BlockRef ref = {group, block};
+        for_units_of(ref, [&](const std::optional<BlockRef>& owner) { CHECK(owner == ref); });
+        sources.emplace(block, work.id);
+      }
+      for (const ScheduledSequence& work : batch.sequences) {
+        const State& state = states_.at(work.id);
+        for (std::size_t i = block_of(work.start); i < state.blocks[group].size(); ++i) {
+          const auto source = sources.find(state.blocks[group][i]);
+          CHECK(source == sources.end() || source->second == work.id);
+        }
+      }
+    }
+  }
+
+  void write(const State& state, const ScheduledSequence& work, std::int64_t step) {
+    for (std::size_t group = 0; group < layout_.groups.size(); ++group) {
+      if (layout_.groups[group].is_state()) {
+        write_states(state, work, step, group);
+        continue;
+      }
       for (std::int64_t position = work.start; position < state.computed; ++position) {
         slot_at(state, group, position) = {
             .digest = state.digests[static_cast<std::size_t>(position)],
+            .step = step,
+            .written = true};
+      }
+    }
+  }
+
+  /// The states that a step leaves: in each block that is there, the one after its last token.
+  void write_states(const State& state, const ScheduledSequence& work, std::int64_t step,
+                    std::size_t group) {
+    const std::vector<BlockId>& blocks = state.blocks[group];
+    for (std::size_t i = block_of(work.start); i < blocks.size(); ++i) {
+      if (blocks[i] != kNoBlock) {
+        const std::int64_t end =
+            std::min((static_cast<std::int64_t>(i) + 1) * block_size_, state.computed);
+        slots_[group].at(slot_index(blocks[i], 0)) = {
+            .digest = state.digests[static_cast<std::size_t>(end - 1)],
             .step = step,
             .written = true};
       }
@@ -178,13 +249,15 @@ class RunnerDouble {
   /// What the computed positions from `start` on attend to.
   void check_reads(const State& state, std::int64_t start) {
     for (std::size_t group = 0; group < layout_.groups.size(); ++group) {
+      if (layout_.groups[group].is_state()) {
+        continue;  // See check_states().
+      }
       for (std::int64_t position = layout_.groups[group].retention.first_needed(start);
            position < state.computed; ++position) {
         const Slot& slot = slot_at(state, group, position);
         CHECK(slot.written);
         CHECK(slot.digest == state.digests[static_cast<std::size_t>(position)]);
-        const BlockRef block = {
-            group, state.blocks[group][static_cast<std::size_t>(position / block_size_)]};
+        const BlockRef block = {group, state.blocks[group][block_of(position)]};
         for_units_of(block, [&](const std::optional<BlockRef>& owner) { CHECK(owner == block); });
       }
     }

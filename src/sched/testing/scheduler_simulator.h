@@ -6,6 +6,7 @@
 // scheduler. A violation aborts. The randomised test and the fuzzer share it.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -45,6 +46,7 @@ struct SimulationTotals {
   std::int64_t deep_steps = 0;    ///< Steps scheduled with another one in flight.
   std::int64_t released = 0;      ///< Sequences scheduled with blocks that had left a window.
   std::int64_t partial_hits = 0;  ///< Prefix hits of which a group needed the end alone.
+  std::int64_t state_hits = 0;    ///< Prefix hits that began with a state.
   std::int64_t afresh = 0;        ///< Sequences preempted while alone.
 
   SimulationTotals& operator+=(const SimulationTotals& other);
@@ -150,6 +152,7 @@ inline SimulationTotals& SimulationTotals::operator+=(const SimulationTotals& ot
   deep_steps += other.deep_steps;
   released += other.released;
   partial_hits += other.partial_hits;
+  state_hits += other.state_hits;
   return *this;
 }
 
@@ -166,14 +169,14 @@ inline CacheLayout SchedulerSimulator::choose_layout() {
   layout.num_slabs = 0;
   const std::int64_t num_groups = 1 + choose_(3);
   for (std::int64_t group = 0; group < num_groups; ++group) {
-    const std::int64_t kind = choose_(3);
     const std::int64_t size = 1 + choose_(12);
+    const std::array<Retention, 4> retentions = {Retention::all(), Retention::window(size),
+                                                 Retention::chunk(size), Retention::state()};
     const std::int64_t blocks_per_slab = 1 + choose_(4);
-    layout.groups.push_back({.retention = kind == 0   ? Retention::all()
-                                          : kind == 1 ? Retention::window(size)
-                                                      : Retention::chunk(size),
+    layout.groups.push_back({.retention = retentions.at(static_cast<std::size_t>(choose_(4))),
                              .block_units = 12 / blocks_per_slab,
-                             .blocks_per_slab = blocks_per_slab});
+                             .blocks_per_slab = blocks_per_slab,
+                             .state_spacing = 1 + choose_(4)});
     layout.num_slabs += blocks_for(num_blocks, blocks_per_slab);
   }
   return layout;
@@ -369,6 +372,10 @@ inline void SchedulerSimulator::check_batch(const ScheduledBatch& batch) {
     for (std::size_t group = 0; group < table.blocks().size(); ++group) {
       for (std::int64_t i = work.start / options_.cache.block_size; i < table.num_blocks(); ++i) {
         const BlockRef block = {group, table.blocks()[group][static_cast<std::size_t>(i)]};
+        if (block.id == kNoBlock) {
+          CHECK(options_.cache.groups[group].is_state());
+          continue;
+        }
         CHECK_EQ(scheduler_.cache().pool().hold_count(block, HoldReason::kRequest), 1);
         CHECK(!scheduler_.cache().pool().is_cached(block));
       }
@@ -399,6 +406,7 @@ inline void SchedulerSimulator::check_started(const ScheduledBatch& batch) {
     // S7: only what completed steps wrote may be shared.
     totals_.partial_hits += has_gap(work->new_blocks) ? 1 : 0;
     for (std::size_t group = 0; group < work->new_blocks.size(); ++group) {
+      totals_.state_hits += work->start > 0 && options_.cache.groups[group].is_state() ? 1 : 0;
       for (std::int64_t i = 0; i < work->start / options_.cache.block_size; ++i) {
         const BlockId block = work->new_blocks[group].at(static_cast<std::size_t>(i));
         if (block != kNoBlock) {
