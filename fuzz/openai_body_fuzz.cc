@@ -64,7 +64,6 @@ class CountingExchange final : public Exchange {
 
 /// A model whose vocabulary is a few letters.
 void set_up(ServerContext& context) {
-  log::set_up(log::Level::kOff);
   const Json description =
       parse_json(R"({"model":{"type":"BPE","vocab":{"a":0,"b":1,"e":2,"r":3,"s":4,"u":5},)"
                  R"("merges":[]},"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false,)"
@@ -83,6 +82,11 @@ void set_up(ServerContext& context) {
 
 }  // namespace
 }  // namespace godwit
+
+extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
+  godwit::log::set_up(godwit::log::Level::kOff);
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) {
