@@ -6,7 +6,9 @@
 #include "kernels/params/dense.h"
 #include "kernels/params/mla.h"
 #include "kernels/params/moe.h"
+#include "kernels/params/recurrent.h"
 #include "kernels/params/sampling.h"
+#include "kernels/params/scan.h"
 #include "kernels/params/streams.h"
 
 namespace godwit {
@@ -36,6 +38,11 @@ struct KernelTable {
   Kernel<MatchSizeParams> match_size = nullptr;
   Kernel<ScaleChannelsParams> scale_channels = nullptr;
   Kernel<KeepLargestParams> keep_largest = nullptr;
+
+  Kernel<CausalConvParams> causal_conv = nullptr;
+  Kernel<StepSizeParams> step_size = nullptr;
+  Kernel<SelectiveScanParams> selective_scan = nullptr;
+  Kernel<LinearRecurrenceParams> linear_recurrence = nullptr;
 
   Kernel<RouteParams> route = nullptr;
   Kernel<ExpertsParams> experts = nullptr;

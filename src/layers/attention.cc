@@ -6,6 +6,18 @@
 #include "ops/dense.h"
 
 namespace godwit {
+namespace {
+
+/// Heads that lie side by side as one row a token.
+Tensor rows_of(const Tensor& heads) {
+  Tensor rows = heads.slice(2, 0, heads.dim(2));
+  rows.rank = 2;
+  rows.shape[1] = heads.dim(1) * heads.dim(2);
+  rows.strides[1] = 1;
+  return rows;
+}
+
+}  // namespace
 
 Result<Attention> Attention::load(WeightsReader& reader, const std::string& prefix,
                                   const AttentionConfig& config) {
@@ -23,12 +35,14 @@ Result<Attention> Attention::load(WeightsReader& reader, const std::string& pref
     attention.k_proj = all.rows(q_width, k_width);
     attention.v_proj = all.rows(q_width + k_width, v_width);
   } else {
-    attention.q_proj = TRY(Linear::load(reader, prefix + ".q_proj", hidden, q_width, bias));
+    attention.q_proj = TRY(Linear::load(reader, prefix + ".q_proj", hidden,
+                                        config.output_gate ? 2 * q_width : q_width, bias));
     attention.k_proj = TRY(Linear::load(reader, prefix + ".k_proj", hidden, k_width, bias));
     attention.v_proj = TRY(Linear::load(reader, prefix + ".v_proj", hidden, v_width, bias));
   }
-  attention.o_proj = TRY(Linear::load(
-      reader, prefix + ".o_proj", config.num_heads * config.value_width(), hidden, config.o_bias));
+  attention.o_proj =
+      TRY(Linear::load(reader, prefix + "." + config.out, config.num_heads * config.value_width(),
+                       hidden, config.o_bias));
   if (config.sinks != nullptr) {
     attention.sinks =
         TRY(reader.read(prefix + "." + config.sinks, {config.num_heads}, WeightKind::kVector));
@@ -49,47 +63,63 @@ Status Attention::normalize(const Context& context, Tensor& q, Tensor& k) const 
     return {};
   }
   if (config.qk_norm->whole_row) {
-    TRY(q_norm->forward(context, q, q));
-    return k_norm->forward(context, k, k);
+    Tensor q_row = rows_of(q);
+    Tensor k_row = rows_of(k);
+    TRY(q_norm->forward(context, q_row, q_row));
+    return k_norm->forward(context, k_row, k_row);
   }
-  Tensor q_heads = q.split_last(config.head_dim);
-  Tensor k_heads = k.split_last(config.head_dim);
-  TRY(q_norm->forward(context, q_heads, q_heads));
-  return k_norm->forward(context, k_heads, k_heads);
+  TRY(q_norm->forward(context, q, q));
+  return k_norm->forward(context, k, k);
+}
+
+Status Attention::apply_gate(const Context& context, const Tensor& gate, Tensor& found) const {
+  // Head by head, since rows of activations are all that gates work on.
+  for (std::int64_t h = 0; h < config.num_heads; ++h) {
+    Tensor part = found.slice(1, h * config.head_dim, config.head_dim);
+    Tensor opens = gate.slice(1, h, 1);
+    opens.rank = 2;
+    opens.shape[1] = config.head_dim;
+    opens.strides[1] = 1;
+    TRY(ops::gated_activation(
+        context.stream,
+        {.gate = opens, .up = part, .out = part, .form = {.activation = Activation::kSigmoid}}));
+  }
+  return {};
 }
 
 Result<Tensor> Attention::attend(const Context& context, const Rotary& rotary,
                                  const Tensor& x) const {
   const std::int64_t tokens = x.dim(0);
-  const std::int64_t q_width = config.num_heads * config.head_dim;
   const std::int64_t k_width = config.num_kv_heads * config.head_dim;
   const std::int64_t v_width = config.num_kv_heads * config.value_width();
-  const Tensor qkv =
-      TRY(context.stream.workspace().tensor(DType::kF32, {tokens, q_width + k_width + v_width}));
-  Tensor q_flat = qkv.slice(1, 0, q_width);
-  Tensor k_flat = qkv.slice(1, q_width, k_width);
-  Tensor v_flat = qkv.slice(1, q_width + k_width, v_width);
+  // A gate lies behind each head's query.
+  const std::int64_t q_each = config.output_gate ? 2 * config.head_dim : config.head_dim;
+  const std::int64_t q_all = config.num_heads * q_each;
+  Workspace& workspace = context.stream.workspace();
+  const Tensor qkv = TRY(workspace.tensor(DType::kF32, {tokens, q_all + k_width + v_width}));
+  Tensor q_flat = qkv.slice(1, 0, q_all);
+  Tensor k_flat = qkv.slice(1, q_all, k_width);
+  Tensor v_flat = qkv.slice(1, q_all + k_width, v_width);
   TRY(q_proj.forward(context, x, q_flat));
   TRY(k_proj.forward(context, x, k_flat));
   TRY(v_proj.forward(context, x, v_flat));
+  const Tensor q_heads = q_flat.split_last(q_each);
+  Tensor q = q_heads.slice(2, 0, config.head_dim);
+  Tensor k = k_flat.split_last(config.head_dim);
+  const Tensor v = v_flat.split_last(config.value_width());
   if (!config.qk_norm || !config.qk_norm->after_rope) {
-    TRY(normalize(context, q_flat, k_flat));
+    TRY(normalize(context, q, k));
   }
   if (config.qkv_limit > 0.0F) {
     TRY(ops::clamp(context.stream, {.x = qkv, .out = qkv, .limit = config.qkv_limit}));
   }
-
   if (config.value_scale != 1.0F) {
     TRY(ops::scale(context.stream, {.x = v_flat, .out = v_flat, .scale = config.value_scale}));
   }
-
-  Tensor q = q_flat.split_last(config.head_dim);
-  Tensor k = k_flat.split_last(config.head_dim);
-  const Tensor v = v_flat.split_last(config.value_width());
   TRY(rotary.forward(context, q));
   TRY(rotary.forward(context, k));
   if (config.qk_norm && config.qk_norm->after_rope) {
-    TRY(normalize(context, q_flat, k_flat));
+    TRY(normalize(context, q, k));
   }
   TRY(temperature.forward(context, q));
 
@@ -116,6 +146,9 @@ Result<Tensor> Attention::attend(const Context& context, const Rotary& rotary,
                                       .softcap = config.softcap,
                                       .window = config.window,
                                       .chunk = config.chunk}));
+  if (config.output_gate) {
+    TRY(apply_gate(context, q_heads.slice(2, config.head_dim, config.head_dim), found));
+  }
   return found;
 }
 

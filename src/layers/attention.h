@@ -40,6 +40,10 @@ struct AttentionConfig {
   std::int64_t chunk = 0;  ///< See AttentionParams; 0 = none.
   float value_scale = 1.0F;
   const char* sinks = nullptr;  ///< Name of a tensor, see AttentionParams; null: none.
+  const char* out = "o_proj";
+  /// q_proj has a gate's rows after each head's own: what a head finds is multiplied by its
+  /// sigmoid.
+  bool output_gate = false;
 
   [[nodiscard]] std::int64_t value_width() const { return value_dim > 0 ? value_dim : head_dim; }
 };
@@ -56,7 +60,7 @@ struct Attention {
   Tensor sinks{};         ///< [num_heads], or empty
   Rotary temperature{};   ///< Scales queries by position: see Rotary::create_scaling(); or empty.
 
-  /// Reads `prefix`.q_proj, k_proj, v_proj, o_proj and, when configured, norms and sinks.
+  /// Reads `prefix`.q_proj, k_proj, v_proj, the output and, when configured, norms and sinks.
   static Result<Attention> load(WeightsReader& reader, const std::string& prefix,
                                 const AttentionConfig& config);
 
@@ -68,7 +72,10 @@ struct Attention {
                      Tensor& out) const;
 
  private:
+  /// Shapes: q and k [tokens, heads, head_dim].
   Status normalize(const Context& context, Tensor& q, Tensor& k) const;
+  /// Shapes: gate [tokens, num_heads, head_dim], found [tokens, num_heads * head_dim].
+  Status apply_gate(const Context& context, const Tensor& gate, Tensor& found) const;
   /// What the heads found, [tokens, num_heads * value_dim], in the workspace of the caller's scope.
   Result<Tensor> attend(const Context& context, const Rotary& rotary, const Tensor& x) const;
 };

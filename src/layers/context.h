@@ -8,6 +8,7 @@
 
 #include "device/stream.h"
 #include "kernels/params/dense.h"
+#include "kernels/params/recurrent.h"
 #include "tensor/tensor.h"
 
 namespace godwit {
@@ -21,16 +22,6 @@ struct LayerCache {
   Tensor conv{};          ///< [places, conv_channels, conv_inputs] f32, oldest first, or empty
   Tensor state{};         ///< [places, heads, rows, columns] f32, or empty
   std::size_t group = 0;  ///< Which tables name its pages.
-};
-
-/// Where the recurrent layers of a group begin this step, and what they keep of it. The state with
-/// which a sequence begins may lie where one of its own saves goes, but not where another's does.
-struct StateTables {
-  Tensor sources;      ///< [sequences] i32: the state before its first token; negative: all zeros
-  Tensor save_start;   ///< [sequences + 1] i32: whose saves are whose
-  Tensor save_ends;    ///< [saves] i32: saved is the state before this row of the step's tokens;
-                       ///< rising, at last the sequence's end
-  Tensor save_places;  ///< [saves] i32
 };
 
 /// Where this step's tokens stand in the pages of one group of layers. The tensors are those of

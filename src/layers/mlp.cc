@@ -17,8 +17,8 @@ Result<GatedMlp> GatedMlp::load(WeightsReader& reader, const std::string& prefix
     mlp.gate_proj = both.rows(0, width);
     mlp.up_proj = both.rows(width, width);
   } else {
-    mlp.gate_proj = TRY(Linear::load(reader, prefix + ".gate_proj", hidden, width, bias));
-    mlp.up_proj = TRY(Linear::load(reader, prefix + ".up_proj", hidden, width, bias));
+    mlp.gate_proj = TRY(Linear::load(reader, prefix + "." + config.gate, hidden, width, bias));
+    mlp.up_proj = TRY(Linear::load(reader, prefix + "." + config.up, hidden, width, bias));
   }
   mlp.down_proj = TRY(Linear::load(reader, prefix + "." + config.down, width, hidden, bias));
   return mlp;

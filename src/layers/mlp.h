@@ -17,6 +17,8 @@ struct GatedMlpConfig {
   bool has_bias = false;
   bool fused = false;  ///< Stored as one tensor, `gate_up`: the gate's rows, then up's.
   const char* gate_up = "gate_up_proj";
+  const char* gate = "gate_proj";
+  const char* up = "up_proj";
   const char* down = "down_proj";
 };
 
@@ -27,7 +29,7 @@ struct GatedMlp {
   Linear up_proj;
   Linear down_proj;
 
-  /// Reads `prefix`.gate_proj and up_proj, or their fused form, and down_proj.
+  /// Reads the matrices under `prefix`.
   static Result<GatedMlp> load(WeightsReader& reader, const std::string& prefix,
                                const GatedMlpConfig& config);
 

@@ -77,12 +77,17 @@ AttentionConfig Decoder::attention_config(std::int64_t index) const {
           .qkv_limit = config_.qkv_limit,
           .chunk = layer.chunk,
           .value_scale = config_.value_scale,
-          .sinks = layer.sinks ? config_.sinks : nullptr};
+          .sinks = layer.sinks ? config_.sinks : nullptr,
+          .output_gate = config_.attention_gate};
 }
 
 std::vector<LayerCacheSpec> Decoder::cache_specs() const {
   std::vector<LayerCacheSpec> specs;
   for (std::int64_t i = 0; i < config_.num_layers; ++i) {
+    if (config_.layers[static_cast<std::size_t>(i)].recurrent) {
+      specs.push_back(cache_spec_of(at_layer(*config_.recurrent, i)));
+      continue;
+    }
     if (config_.mla) {
       specs.push_back(mla_config(i).cache_spec());
       continue;
@@ -131,11 +136,16 @@ Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t ind
                               .intermediate_size = config_.intermediate_size,
                               .form = {.activation = config_.activation},
                               .has_bias = config_.mlp_bias,
-                              .fused = config_.fused_gate_up};
+                              .fused = config_.fused_gate_up,
+                              .gate_up = config_.gate_up_name,
+                              .down = config_.down_name};
   const BlockNorms& norms = config_.block_norms;
   DecoderLayer layer;
   layer.before_attention = TRY(load_norm(norms.before_attention));
-  if (config_.mla) {
+  if (config_.layers[static_cast<std::size_t>(index)].recurrent) {
+    layer.recurrent = TRY(Recurrent::load(reader, prefix + config_.recurrent_name,
+                                          at_layer(*config_.recurrent, index)));
+  } else if (config_.mla) {
     layer.mla = TRY(Mla::load(reader, prefix + "self_attn", mla_config(index)));
   } else {
     layer.attention = TRY(Attention::load(reader, prefix + "self_attn", attention_config(index)));
@@ -169,7 +179,7 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
     reader.skip_part("model.layers." + std::to_string(config_.num_layers + i) + ".",
                      "a layer that drafts tokens");
   }
-  final_norm_ = TRY(Norm::load(reader, "model.norm", hidden, config_.norm));
+  final_norm_ = TRY(Norm::load(reader, config_.final_norm, hidden, config_.norm));
   if (config_.tied_embeddings) {
     TRY(reader.skip_copy("lm_head.weight", "model.embed_tokens.weight"));
     lm_head_.weight = embedding_;
@@ -209,12 +219,14 @@ Status Decoder::add_attention(const Context& context, std::size_t index, const T
   return add_branch(
       context, layer.after_attention,
       [&](Tensor& out) {
-        return layer.mla ? layer.mla->forward(context, rotary, input, chosen, out)
-                         : layer.attention->forward(context, rotary, input, out);
+        return layer.recurrent ? layer.recurrent->forward(context, input, out)
+               : layer.mla     ? layer.mla->forward(context, rotary, input, chosen, out)
+                               : layer.attention->forward(context, rotary, input, out);
       },
       [&](Tensor& out) {
-        return layer.mla ? layer.mla->forward_add(context, rotary, input, chosen, out)
-                         : layer.attention->forward_add(context, rotary, input, out);
+        return layer.recurrent ? layer.recurrent->forward_add(context, input, out)
+               : layer.mla     ? layer.mla->forward_add(context, rotary, input, chosen, out)
+                               : layer.attention->forward_add(context, rotary, input, out);
       },
       hidden);
 }

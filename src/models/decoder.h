@@ -13,6 +13,7 @@
 #include "layers/mla.h"
 #include "layers/mlp.h"
 #include "layers/norm.h"
+#include "layers/recurrent.h"
 #include "layers/rotary.h"
 #include "models/config_reader.h"
 #include "models/layer_fields.h"
@@ -47,6 +48,7 @@ struct DecoderLayerConfig {
   bool sparse = false;                  ///< DecoderConfig::moe instead of a feed-forward block.
   bool has_indexer = true;   ///< Where MlaConfig has one; else the last layer's choice holds.
   bool temperature = false;  ///< Whether it has DecoderConfig::temperature.
+  bool recurrent = false;    ///< DecoderConfig::recurrent instead of attention.
 };
 
 struct DecoderConfig {
@@ -75,14 +77,20 @@ struct DecoderConfig {
   bool fused_gate_up = false;  ///< See GatedMlpConfig.
   std::optional<MoeConfig> moe;
   std::optional<MlaConfig> mla;  ///< Instead of grouped-query attention; without the layer's own.
+  std::optional<RecurrentConfig> recurrent;  ///< Of the layers that say so.
+  const char* recurrent_name = "mamba";      ///< Of its tensors.
   std::optional<QkNormConfig> qk_norm;
+  bool attention_gate = false;           ///< See AttentionConfig::output_gate.
   float qkv_limit = 0.0F;                ///< See AttentionConfig.
   std::optional<float> attention_scale;  ///< Of the scores; 1 / sqrt(head_dim) when absent.
   float attention_softcap = 0.0F;        ///< Of the scores; 0 = none.
   std::optional<QueryTemperature> temperature;
   float value_scale = 1.0F;
-  const char* sinks = nullptr;   ///< See AttentionConfig.
-  const char* mlp_name = "mlp";  ///< Of the feed-forward block's tensors.
+  const char* sinks = nullptr;                ///< See AttentionConfig.
+  const char* mlp_name = "mlp";               ///< Of the feed-forward block's tensors.
+  const char* gate_up_name = "gate_up_proj";  ///< Of its parts, as the next one.
+  const char* down_name = "down_proj";
+  const char* final_norm = "model.norm";
   float embedding_scale = 1.0F;
   float residual_scale = 1.0F;  ///< Of what each block adds.
   float logits_scale = 1.0F;
@@ -91,8 +99,9 @@ struct DecoderConfig {
 
 /// How the config of a family differs in what read_decoder_config() reads.
 struct DecoderFields {
-  const char* activation = "hidden_act";
+  const char* activation = "hidden_act";  ///< Null: the family has but kSilu.
   const char* num_layers = "num_hidden_layers";
+  const char* max_positions = "max_position_embeddings";
   const char* intermediate_size = "intermediate_size";
   const char* epsilon = "rms_norm_eps";
   bool layer_norm = false;          ///< Layer norms without bias instead of root mean square norms.
@@ -131,7 +140,8 @@ void set_ropes(DecoderConfig& config, const RopeChoice& choice);
 struct DecoderLayer {
   std::optional<Norm> before_attention;
   std::optional<Attention> attention;  ///< Or:
-  std::optional<Mla> mla;
+  std::optional<Mla> mla;              ///< Or:
+  std::optional<Recurrent> recurrent;
   std::optional<Norm> after_attention;
   std::optional<Norm> before_mlp;
   std::optional<GatedMlp> mlp;  ///< Or:

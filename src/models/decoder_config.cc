@@ -23,7 +23,7 @@ Result<DecoderConfig> read_decoder_config(const ConfigReader& reader, const Deco
   config.draft_layers =
       TRY(reader.optional_integer("num_nextn_predict_layers", 0, ConfigReader::kMostLayers))
           .value_or(0);
-  config.max_positions = TRY(reader.integer("max_position_embeddings"));
+  config.max_positions = TRY(reader.integer(fields.max_positions));
   const auto epsilon = static_cast<float>(TRY(reader.positive(fields.epsilon)));
   if (fields.layer_norm) {
     config.norm = LayerNormConfig{.epsilon = epsilon, .has_bias = false};
@@ -41,7 +41,9 @@ Result<DecoderConfig> read_decoder_config(const ConfigReader& reader, const Deco
         reader, {.head_dim = config.head_dim, .partial = fields.partial_rotation})));
   }
   config.tied_embeddings = TRY(reader.boolean("tie_word_embeddings", fields.tied_when_absent));
-  config.activation = TRY(read_activation(reader, fields.activation));
+  if (fields.activation != nullptr) {
+    config.activation = TRY(read_activation(reader, fields.activation));
+  }
   return config;
 }
 

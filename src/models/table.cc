@@ -41,6 +41,8 @@ Result<std::unique_ptr<Model>> create_smollm3(const Json& config, const std::str
 Result<std::unique_ptr<Model>> create_cohere2(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_exaone4(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_seed_oss(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_lfm2(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_lfm2_moe(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_mixtral(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_qwen2_moe(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_qwen3_moe(const Json& config, const std::string& config_name);
@@ -95,6 +97,8 @@ std::span<const ModelKind> model_table() {
       {.architecture = "DeepseekV32ForCausalLM", .create = &create_deepseek_v32},
       {.architecture = "GlmMoeDsaForCausalLM", .create = &create_glm_moe_dsa},
       {.architecture = "LongcatFlashForCausalLM", .create = &create_longcat_flash},
+      {.architecture = "Lfm2ForCausalLM", .create = &create_lfm2},
+      {.architecture = "Lfm2MoeForCausalLM", .create = &create_lfm2_moe},
       {.architecture = "MixtralForCausalLM", .create = &create_mixtral},
       {.architecture = "Qwen2MoeForCausalLM", .create = &create_qwen2_moe},
       {.architecture = "Qwen3MoeForCausalLM", .create = &create_qwen3_moe},

@@ -21,32 +21,37 @@ constexpr IsaKernels kGeneric = {.rows = &cpu::kGenericRows,
                                  .float_gemm = &cpu::kGenericFloatGemm,
                                  .quant_gemm = &cpu::kGenericQuantGemm,
                                  .attention = &cpu::kGenericAttention,
-                                 .logits = &cpu::kGenericLogits};
+                                 .logits = &cpu::kGenericLogits,
+                                 .scan = &cpu::kGenericScan};
 
 #if defined(__x86_64__)
 constexpr IsaKernels kAvx2 = {.rows = &cpu::kAvx2Rows,
                               .float_gemm = &cpu::kAvx2FloatGemm,
                               .quant_gemm = &cpu::kAvx2QuantGemm,
                               .attention = &cpu::kAvx2Attention,
-                              .logits = &cpu::kAvx2Logits};
+                              .logits = &cpu::kAvx2Logits,
+                              .scan = &cpu::kAvx2Scan};
 
 constexpr IsaKernels kAvx512 = {.rows = &cpu::kAvx512Rows,
                                 .float_gemm = &cpu::kAvx512FloatGemm,
                                 .quant_gemm = &cpu::kAvx512QuantGemm,
                                 .attention = &cpu::kAvx512Attention,
-                                .logits = &cpu::kAvx512Logits};
+                                .logits = &cpu::kAvx512Logits,
+                                .scan = &cpu::kAvx512Scan};
 
 constexpr IsaKernels kAvx512Bf16 = {.rows = &cpu::kAvx512Rows,
                                     .float_gemm = &cpu::kAvx512Bf16FloatGemm,
                                     .quant_gemm = &cpu::kAvx512QuantGemm,
                                     .attention = &cpu::kAvx512Attention,
-                                    .logits = &cpu::kAvx512Logits};
+                                    .logits = &cpu::kAvx512Logits,
+                                    .scan = &cpu::kAvx512Scan};
 
 constexpr IsaKernels kAmx = {.rows = &cpu::kAvx512Rows,
                              .float_gemm = &cpu::kAvx512Bf16FloatGemm,
                              .quant_gemm = &cpu::kAmxQuantGemm,
                              .attention = &cpu::kAvx512Attention,
-                             .logits = &cpu::kAvx512Logits};
+                             .logits = &cpu::kAvx512Logits,
+                             .scan = &cpu::kAvx512Scan};
 
 bool has_avx2() {
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
@@ -102,6 +107,10 @@ constexpr KernelTable table(const char* name) {
       .match_size = bound<kIsa, MatchSizeParams, cpu::match_size>,
       .scale_channels = bound<kIsa, ScaleChannelsParams, cpu::scale_channels>,
       .keep_largest = bound<kIsa, KeepLargestParams, cpu::keep_largest>,
+      .causal_conv = bound<kIsa, CausalConvParams, cpu::causal_conv>,
+      .step_size = bound<kIsa, StepSizeParams, cpu::step_size>,
+      .selective_scan = bound<kIsa, SelectiveScanParams, cpu::selective_scan>,
+      .linear_recurrence = bound<kIsa, LinearRecurrenceParams, cpu::linear_recurrence>,
       .route = bound<kIsa, RouteParams, cpu::route>,
       .experts = bound<kIsa, ExpertsParams, cpu::experts>,
       .combine_experts = bound<kIsa, CombineExpertsParams, cpu::combine_experts>,

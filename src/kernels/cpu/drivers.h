@@ -23,6 +23,12 @@ Status match_size(const IsaKernels& isa, Stream& stream, const MatchSizeParams& 
 Status scale_channels(const IsaKernels& isa, Stream& stream, const ScaleChannelsParams& params);
 Status keep_largest(const IsaKernels& isa, Stream& stream, const KeepLargestParams& params);
 
+Status causal_conv(const IsaKernels& isa, Stream& stream, const CausalConvParams& params);
+Status step_size(const IsaKernels& isa, Stream& stream, const StepSizeParams& params);
+Status selective_scan(const IsaKernels& isa, Stream& stream, const SelectiveScanParams& params);
+Status linear_recurrence(const IsaKernels& isa, Stream& stream,
+                         const LinearRecurrenceParams& params);
+
 Status route(const IsaKernels& isa, Stream& stream, const RouteParams& params);
 Status experts(const IsaKernels& isa, Stream& stream, const ExpertsParams& params);
 Status combine_experts(const IsaKernels& isa, Stream& stream, const CombineExpertsParams& params);

@@ -38,7 +38,7 @@ inline constexpr int kWeightKinds = 22;
 inline constexpr int kQuantKinds = 17;
 
 /// As many as Activation has; its header may not be included here.
-inline constexpr int kActivationKinds = 6;
+inline constexpr int kActivationKinds = 7;
 
 struct Half {
   std::uint16_t bits;
@@ -199,12 +199,64 @@ struct LogitsKernels {
                           float* out);
 };
 
+/// Columns of a head's state that are walked together; in scratch, its rows are so far apart.
+inline constexpr std::int64_t kHeadColumns = 64;
+
+/// Up to kHeadColumns columns of one head of a linear recurrence, over consecutive tokens. Strides
+/// are from a token to the next.
+struct HeadItem {
+  const float* q;
+  std::int64_t q_stride;
+  const float* k;
+  std::int64_t k_stride;
+  const float* v;
+  std::int64_t v_stride;
+  const float* decay;
+  std::int64_t decay_stride;
+  bool decay_each_row;
+  const float* gain;  ///< Or null: 1.
+  std::int64_t gain_stride;
+  float skip;
+  bool delta_rule;
+  float* out;
+  std::int64_t out_stride;
+  std::int64_t tokens;
+  std::int64_t rows;
+  std::int64_t columns;
+  float* state;  ///< [rows, kHeadColumns]; zeros in the columns past the last.
+};
+
+/// One channel of a selective scan, likewise.
+struct ChannelItem {
+  const float* x;
+  std::int64_t x_stride;
+  const float* step;
+  std::int64_t step_stride;
+  const float* rate;
+  const float* b;
+  std::int64_t b_stride;
+  const float* c;
+  std::int64_t c_stride;
+  float skip;
+  float* out;
+  std::int64_t out_stride;
+  std::int64_t tokens;
+  std::int64_t size;
+  float* state;  ///< A multiple of 16 numbers; zeros past `size`.
+};
+
+struct ScanKernels {
+  void (*head)(const HeadItem& item);
+  void (*channel)(const ChannelItem& item);
+};
+
 struct IsaKernels {
   const RowKernels* rows;
   const FloatGemmKernels* float_gemm;
   const QuantGemmKernels* quant_gemm;
   const AttentionKernels* attention;
   const LogitsKernels* logits;
+  const ScanKernels* scan;
 };
 
 extern const RowKernels kGenericRows, kAvx2Rows, kAvx512Rows;
@@ -213,5 +265,6 @@ extern const FloatGemmKernels kGenericFloatGemm, kAvx2FloatGemm, kAvx512FloatGem
 extern const QuantGemmKernels kGenericQuantGemm, kAvx2QuantGemm, kAvx512QuantGemm, kAmxQuantGemm;
 extern const AttentionKernels kGenericAttention, kAvx2Attention, kAvx512Attention;
 extern const LogitsKernels kGenericLogits, kAvx2Logits, kAvx512Logits;
+extern const ScanKernels kGenericScan, kAvx2Scan, kAvx512Scan;
 
 }  // namespace godwit::cpu

@@ -80,8 +80,8 @@ struct GemmParams {
   }
 };
 
-/// The functions between the two linear maps of a feed-forward block. Errors are those of the CPU's
-/// vector kernels against exact arithmetic on the same f32 input.
+/// The functions between the two linear maps of a feed-forward block, and of gates. Errors are
+/// those of the CPU's vector kernels against exact arithmetic on the same f32 input.
 enum class Activation : std::uint8_t {
   kSilu,         ///< x / (1 + exp(-x)); within 5e-7 |x|.
   kGeluTanh,     ///< x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))); within 5e-7 |x|.
@@ -90,8 +90,9 @@ enum class Activation : std::uint8_t {
   kRelu,         ///< max(x, 0)
   kReluSquared,  ///< max(x, 0)^2
   kQuickGelu,    ///< x / (1 + exp(-1.702 x)); within 5e-7 |x|.
+  kSigmoid,      ///< 1 / (1 + exp(-x)); within 5e-7. What opens gates.
 };
-inline constexpr int kActivations = 6;
+inline constexpr int kActivations = 7;
 
 /// out = activation(x). out may be x.
 /// Sources: Hendrycks and Gimpel 2016, "Gaussian Error Linear Units"; So et al. 2021, "Primer:

@@ -117,6 +117,8 @@ double activate(Activation activation, double x) {
       return x < 0.0 ? 0.0 : x * x;
     case Activation::kQuickGelu:
       return x / (1.0 + std::exp(-1.702 * x));
+    case Activation::kSigmoid:
+      return 1.0 / (1.0 + std::exp(-x));
   }
   CHECK(false);
 }
@@ -269,6 +271,10 @@ const KernelTable& kernel_table() {
                                          .match_size = match_size,
                                          .scale_channels = scale_channels,
                                          .keep_largest = keep_largest,
+                                         .causal_conv = causal_conv,
+                                         .step_size = step_size,
+                                         .selective_scan = selective_scan,
+                                         .linear_recurrence = linear_recurrence,
                                          .route = route,
                                          .experts = experts,
                                          .combine_experts = combine_experts,

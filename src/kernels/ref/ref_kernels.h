@@ -16,6 +16,10 @@ Status scale(Stream& stream, const ScaleParams& params);
 Status clamp(Stream& stream, const ClampParams& params);
 Status gather_rows(Stream& stream, const GatherRowsParams& params);
 
+Status causal_conv(Stream& stream, const CausalConvParams& params);
+Status step_size(Stream& stream, const StepSizeParams& params);
+Status selective_scan(Stream& stream, const SelectiveScanParams& params);
+Status linear_recurrence(Stream& stream, const LinearRecurrenceParams& params);
 Status mix_streams(Stream& stream, const MixStreamsParams& params);
 Status match_size(Stream& stream, const MatchSizeParams& params);
 Status scale_channels(Stream& stream, const ScaleChannelsParams& params);

@@ -59,5 +59,9 @@ struct QuickGelu {
   static F32x16 of(const F32x16& x) { return x / (splat(1.0F) + exp(x * splat(-1.702F))); }
 };
 
+struct Sigmoid {
+  static F32x16 of(const F32x16& x) { return splat(1.0F) / (splat(1.0F) + exp(splat(0.0F) - x)); }
+};
+
 }  // namespace
 }  // namespace godwit::cpu
