@@ -17,7 +17,9 @@ Result<GatedMlp> GatedMlp::load(WeightsReader& reader, const std::string& prefix
     mlp.gate_proj = both.rows(0, width);
     mlp.up_proj = both.rows(width, width);
   } else {
-    mlp.gate_proj = TRY(Linear::load(reader, prefix + "." + config.gate, hidden, width, bias));
+    if (config.gate != nullptr) {
+      mlp.gate_proj = TRY(Linear::load(reader, prefix + "." + config.gate, hidden, width, bias));
+    }
     mlp.up_proj = TRY(Linear::load(reader, prefix + "." + config.up, hidden, width, bias));
   }
   mlp.down_proj = TRY(Linear::load(reader, prefix + "." + config.down, width, hidden, bias));
@@ -27,10 +29,15 @@ Result<GatedMlp> GatedMlp::load(WeightsReader& reader, const std::string& prefix
 Result<Tensor> GatedMlp::inner(const Context& context, const Tensor& x) const {
   Workspace& workspace = context.stream.workspace();
   const std::int64_t tokens = x.dim(0);
-  Tensor gate = TRY(workspace.tensor(DType::kF32, {tokens, config.intermediate_size}));
   Tensor up = TRY(workspace.tensor(DType::kF32, {tokens, config.intermediate_size}));
-  TRY(gate_proj.forward(context, x, gate));
   TRY(up_proj.forward(context, x, up));
+  if (gate_proj.weight.empty()) {
+    TRY(ops::activation(context.stream,
+                        {.x = up, .out = up, .activation = config.form.activation}));
+    return up;
+  }
+  Tensor gate = TRY(workspace.tensor(DType::kF32, {tokens, config.intermediate_size}));
+  TRY(gate_proj.forward(context, x, gate));
   TRY(ops::gated_activation(context.stream,
                             {.gate = gate, .up = up, .out = gate, .form = config.form}));
   return gate;

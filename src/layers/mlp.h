@@ -13,11 +13,11 @@ namespace godwit {
 struct GatedMlpConfig {
   std::int64_t hidden_size = 0;
   std::int64_t intermediate_size = 0;
-  GatedForm form;
+  GatedForm form{};
   bool has_bias = false;
   bool fused = false;  ///< Stored as one tensor, `gate_up`: the gate's rows, then up's.
   const char* gate_up = "gate_up_proj";
-  const char* gate = "gate_proj";
+  const char* gate = "gate_proj";  ///< Null: down(activation(up(x))).
   const char* up = "up_proj";
   const char* down = "down_proj";
 };

@@ -84,7 +84,11 @@ AttentionConfig Decoder::attention_config(std::int64_t index) const {
 std::vector<LayerCacheSpec> Decoder::cache_specs() const {
   std::vector<LayerCacheSpec> specs;
   for (std::int64_t i = 0; i < config_.num_layers; ++i) {
-    if (config_.layers[static_cast<std::size_t>(i)].recurrent) {
+    const DecoderLayerConfig& layer = config_.layers[static_cast<std::size_t>(i)];
+    if (!layer.has_attention) {
+      continue;
+    }
+    if (layer.recurrent) {
       specs.push_back(cache_spec_of(at_layer(*config_.recurrent, i)));
       continue;
     }
@@ -124,8 +128,22 @@ Status Decoder::load_ropes(WeightsReader& reader, std::int64_t max_positions) {
   return {};
 }
 
+Status Decoder::load_attention(WeightsReader& reader, const std::string& prefix, std::int64_t index,
+                               DecoderLayer& layer) const {
+  const std::string name = prefix + config_.attention_name;
+  if (config_.layers[static_cast<std::size_t>(index)].recurrent) {
+    layer.recurrent = TRY(Recurrent::load(reader, prefix + config_.recurrent_name,
+                                          at_layer(*config_.recurrent, index)));
+  } else if (config_.mla) {
+    layer.mla = TRY(Mla::load(reader, name, mla_config(index)));
+  } else {
+    layer.attention = TRY(Attention::load(reader, name, attention_config(index)));
+  }
+  return {};
+}
+
 Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t index) const {
-  const std::string prefix = "model.layers." + std::to_string(index) + ".";
+  const std::string prefix = std::string(config_.layers_name) + "." + std::to_string(index) + ".";
   const auto load_norm = [&](const char* name) -> Result<std::optional<Norm>> {
     if (name == nullptr) {
       return std::optional<Norm>();
@@ -138,32 +156,32 @@ Result<DecoderLayer> Decoder::load_layer(WeightsReader& reader, std::int64_t ind
                               .has_bias = config_.mlp_bias,
                               .fused = config_.fused_gate_up,
                               .gate_up = config_.gate_up_name,
+                              .gate = config_.mlp_gate_name,
                               .down = config_.down_name};
   const BlockNorms& norms = config_.block_norms;
+  const DecoderLayerConfig& kind = config_.layers[static_cast<std::size_t>(index)];
   DecoderLayer layer;
-  layer.before_attention = TRY(load_norm(norms.before_attention));
-  if (config_.layers[static_cast<std::size_t>(index)].recurrent) {
-    layer.recurrent = TRY(Recurrent::load(reader, prefix + config_.recurrent_name,
-                                          at_layer(*config_.recurrent, index)));
-  } else if (config_.mla) {
-    layer.mla = TRY(Mla::load(reader, prefix + "self_attn", mla_config(index)));
-  } else {
-    layer.attention = TRY(Attention::load(reader, prefix + "self_attn", attention_config(index)));
+  if (kind.has_attention) {
+    layer.before_attention = TRY(load_norm(norms.before_attention));
+    TRY(load_attention(reader, prefix, index, layer));
+    layer.after_attention = TRY(load_norm(norms.after_attention));
   }
-  layer.after_attention = TRY(load_norm(norms.after_attention));
-  layer.before_mlp = TRY(load_norm(norms.before_mlp));
-  if (config_.layers[static_cast<std::size_t>(index)].sparse) {
-    layer.moe = TRY(MoeLayer::load(reader, prefix, *config_.moe));
-  } else {
-    layer.mlp = TRY(GatedMlp::load(reader, prefix + config_.mlp_name, mlp));
+  if (kind.has_mlp) {
+    layer.before_mlp = TRY(load_norm(norms.before_mlp));
+    if (kind.sparse) {
+      layer.moe = TRY(MoeLayer::load(reader, prefix, *config_.moe));
+    } else {
+      layer.mlp = TRY(GatedMlp::load(reader, prefix + config_.mlp_name, mlp));
+    }
+    layer.after_mlp = TRY(load_norm(norms.after_mlp));
   }
-  layer.after_mlp = TRY(load_norm(norms.after_mlp));
   return layer;
 }
 
 Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
   const std::int64_t hidden = config_.hidden_size;
-  embedding_ = TRY(reader.read("model.embed_tokens.weight", {config_.vocab_size, hidden}));
+  const std::string embedding = std::string(config_.embedding_name) + ".weight";
+  embedding_ = TRY(reader.read(embedding, {config_.vocab_size, hidden}));
   TRY(load_ropes(reader, max_positions));
   const Rotary scaling =
       config_.temperature
@@ -179,9 +197,12 @@ Status Decoder::load(WeightsReader& reader, std::int64_t max_positions) {
     reader.skip_part("model.layers." + std::to_string(config_.num_layers + i) + ".",
                      "a layer that drafts tokens");
   }
+  if (config_.draft_part != nullptr) {
+    reader.skip_part(config_.draft_part, "layers that draft tokens");
+  }
   final_norm_ = TRY(Norm::load(reader, config_.final_norm, hidden, config_.norm));
   if (config_.tied_embeddings) {
-    TRY(reader.skip_copy("lm_head.weight", "model.embed_tokens.weight"));
+    TRY(reader.skip_copy("lm_head.weight", embedding));
     lm_head_.weight = embedding_;
   } else {
     lm_head_ =
@@ -263,8 +284,12 @@ Status Decoder::forward(const Context& context, const Tensor& ids, Tensor& hidde
     chosen = TRY(workspace.tensor(DType::kI32, {hidden.dim(0), config_.mla->indexer->most}));
   }
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    TRY(add_attention(context, i, chosen, normed, hidden));
-    TRY(add_mlp(context, layers_[i], ids, normed, hidden));
+    if (config_.layers[i].has_attention) {
+      TRY(add_attention(context, i, chosen, normed, hidden));
+    }
+    if (config_.layers[i].has_mlp) {
+      TRY(add_mlp(context, layers_[i], ids, normed, hidden));
+    }
   }
   return {};
 }

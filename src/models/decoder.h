@@ -46,9 +46,11 @@ struct DecoderLayerConfig {
   bool qk_norm = true;                  ///< Whether it has DecoderConfig::qk_norm.
   bool sinks = true;                    ///< Whether it has DecoderConfig::sinks.
   bool sparse = false;                  ///< DecoderConfig::moe instead of a feed-forward block.
-  bool has_indexer = true;   ///< Where MlaConfig has one; else the last layer's choice holds.
-  bool temperature = false;  ///< Whether it has DecoderConfig::temperature.
-  bool recurrent = false;    ///< DecoderConfig::recurrent instead of attention.
+  bool has_indexer = true;    ///< Where MlaConfig has one; else the last layer's choice holds.
+  bool temperature = false;   ///< Whether it has DecoderConfig::temperature.
+  bool recurrent = false;     ///< DecoderConfig::recurrent instead of attention.
+  bool has_attention = true;  ///< Or a recurrent layer.
+  bool has_mlp = true;        ///< Or experts.
 };
 
 struct DecoderConfig {
@@ -86,11 +88,16 @@ struct DecoderConfig {
   float attention_softcap = 0.0F;        ///< Of the scores; 0 = none.
   std::optional<QueryTemperature> temperature;
   float value_scale = 1.0F;
-  const char* sinks = nullptr;                ///< See AttentionConfig.
-  const char* mlp_name = "mlp";               ///< Of the feed-forward block's tensors.
+  const char* sinks = nullptr;              ///< See AttentionConfig.
+  const char* mlp_name = "mlp";             ///< Of the feed-forward block's tensors.
+  const char* mlp_gate_name = "gate_proj";  ///< Null: the block has no gate.
+  const char* attention_name = "self_attn";
   const char* gate_up_name = "gate_up_proj";  ///< Of its parts, as the next one.
   const char* down_name = "down_proj";
+  const char* embedding_name = "model.embed_tokens";
+  const char* layers_name = "model.layers";
   const char* final_norm = "model.norm";
+  const char* draft_part = nullptr;  ///< Prefix of tensors that draft tokens; not used.
   float embedding_scale = 1.0F;
   float residual_scale = 1.0F;  ///< Of what each block adds.
   float logits_scale = 1.0F;
@@ -101,6 +108,7 @@ struct DecoderConfig {
 struct DecoderFields {
   const char* activation = "hidden_act";  ///< Null: the family has but kSilu.
   const char* num_layers = "num_hidden_layers";
+  std::int64_t layer_count = 0;  ///< Instead of that field, where it may be missing.
   const char* max_positions = "max_position_embeddings";
   const char* intermediate_size = "intermediate_size";
   const char* epsilon = "rms_norm_eps";
@@ -164,6 +172,9 @@ class Decoder final : public Model {
   [[nodiscard]] AttentionConfig attention_config(std::int64_t index) const;
   Status load_ropes(WeightsReader& reader, std::int64_t max_positions);
   [[nodiscard]] MlaConfig mla_config(std::int64_t index) const;
+  /// Loads what mixes the tokens of layer `index`, of whichever kind.
+  Status load_attention(WeightsReader& reader, const std::string& prefix, std::int64_t index,
+                        DecoderLayer& layer) const;
   Result<DecoderLayer> load_layer(WeightsReader& reader, std::int64_t index) const;
   /// Adds the attention block of layer `index` to `hidden`; the next one likewise. `normed` is
   /// scratch as large as hidden, and holds what a parallel block reads; `chosen` is as in Mla.

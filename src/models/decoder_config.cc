@@ -12,7 +12,10 @@ Result<DecoderConfig> read_decoder_config(const ConfigReader& reader, const Deco
   config.vocab_size = TRY(reader.integer("vocab_size"));
   config.hidden_size = TRY(reader.integer("hidden_size"));
   config.intermediate_size = TRY(reader.integer(fields.intermediate_size));
-  config.num_layers = TRY(reader.integer(fields.num_layers, 1, ConfigReader::kMostLayers));
+  config.num_layers = fields.layer_count;
+  if (config.num_layers == 0) {
+    config.num_layers = TRY(reader.integer(fields.num_layers, 1, ConfigReader::kMostLayers));
+  }
   config.num_heads = TRY(reader.integer("num_attention_heads", 1, 65536));
   const auto kv_heads = TRY(reader.optional_integer("num_key_value_heads", 1, 65536));
   config.num_kv_heads = kv_heads.value_or(config.num_heads);
@@ -32,7 +35,7 @@ Result<DecoderConfig> read_decoder_config(const ConfigReader& reader, const Deco
   }
   config.layers.resize(static_cast<std::size_t>(config.num_layers));
   if (fields.latent_attention) {
-    TRY(read_latent_attention(reader, config));
+    TRY(read_latent_attention(reader, config, fields.one_rope));
   } else {
     config.head_dim = TRY(derive_head_dim(reader, config.hidden_size, config.num_heads));
   }

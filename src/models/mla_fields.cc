@@ -30,7 +30,7 @@ Result<double> read_score_factor(const ConfigReader& reader, const RopeConfig& r
 
 }  // namespace
 
-Status read_latent_attention(const ConfigReader& reader, DecoderConfig& config) {
+Status read_latent_attention(const ConfigReader& reader, DecoderConfig& config, bool has_rope) {
   MlaConfig mla;
   mla.hidden_size = config.hidden_size;
   mla.num_heads = config.num_heads;
@@ -49,11 +49,16 @@ Status read_latent_attention(const ConfigReader& reader, DecoderConfig& config) 
   }
   mla.norm_epsilon = 1e-6F;  // Whatever rms_norm_eps says, as in the published code.
   mla.has_bias = TRY(reader.boolean("attention_bias", false));
+  config.head_dim = mla.latent_dim();
+  if (!has_rope) {
+    mla.scale = 1.0F / std::sqrt(static_cast<float>(mla.query_dim()));
+    config.mla = mla;
+    return {};
+  }
   RopeConfig rope = TRY(read_rope_config(reader, {.head_dim = mla.qk_rope_head_dim}));
   rope.interleaved = TRY(reader.boolean("rope_interleave", true));
   mla.scale = static_cast<float>(TRY(read_score_factor(reader, rope)) /
                                  std::sqrt(static_cast<double>(mla.query_dim())));
-  config.head_dim = mla.latent_dim();
   config.ropes = {rope};
   config.mla = mla;
   return {};

@@ -43,6 +43,23 @@ Result<std::unique_ptr<Model>> create_exaone4(const Json& config, const std::str
 Result<std::unique_ptr<Model>> create_seed_oss(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_lfm2(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_lfm2_moe(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_qwen3_next(const Json& config,
+                                                 const std::string& config_name);
+Result<std::unique_ptr<Model>> create_qwen3_5(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_qwen3_5_moe(const Json& config,
+                                                  const std::string& config_name);
+Result<std::unique_ptr<Model>> create_bamba(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_jamba(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_mamba(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_granitemoehybrid(const Json& config,
+                                                       const std::string& config_name);
+Result<std::unique_ptr<Model>> create_kimi_linear(const Json& config,
+                                                  const std::string& config_name);
+Result<std::unique_ptr<Model>> create_falcon_h1(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_nemotron_h(const Json& config,
+                                                 const std::string& config_name);
+Result<std::unique_ptr<Model>> create_minimax(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_mamba2(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_mixtral(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_qwen2_moe(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_qwen3_moe(const Json& config, const std::string& config_name);
@@ -99,6 +116,20 @@ std::span<const ModelKind> model_table() {
       {.architecture = "LongcatFlashForCausalLM", .create = &create_longcat_flash},
       {.architecture = "Lfm2ForCausalLM", .create = &create_lfm2},
       {.architecture = "Lfm2MoeForCausalLM", .create = &create_lfm2_moe},
+      {.architecture = "Qwen3NextForCausalLM", .create = &create_qwen3_next},
+      {.architecture = "Qwen3_5ForCausalLM", .create = &create_qwen3_5},
+      {.architecture = "Qwen3_5ForConditionalGeneration", .create = &create_qwen3_5},
+      {.architecture = "Qwen3_5MoeForCausalLM", .create = &create_qwen3_5_moe},
+      {.architecture = "Qwen3_5MoeForConditionalGeneration", .create = &create_qwen3_5_moe},
+      {.architecture = "BambaForCausalLM", .create = &create_bamba},
+      {.architecture = "JambaForCausalLM", .create = &create_jamba},
+      {.architecture = "MambaForCausalLM", .create = &create_mamba},
+      {.architecture = "GraniteMoeHybridForCausalLM", .create = &create_granitemoehybrid},
+      {.architecture = "KimiLinearForCausalLM", .create = &create_kimi_linear},
+      {.architecture = "FalconH1ForCausalLM", .create = &create_falcon_h1},
+      {.architecture = "NemotronHForCausalLM", .create = &create_nemotron_h},
+      {.architecture = "MiniMaxForCausalLM", .create = &create_minimax},
+      {.architecture = "Mamba2ForCausalLM", .create = &create_mamba2},
       {.architecture = "MixtralForCausalLM", .create = &create_mixtral},
       {.architecture = "Qwen2MoeForCausalLM", .create = &create_qwen2_moe},
       {.architecture = "Qwen3MoeForCausalLM", .create = &create_qwen3_moe},

@@ -25,13 +25,18 @@ std::vector<std::string> expert_names(const std::string& prefix, std::string_vie
 Status Experts::load_each(WeightsReader& reader, const std::string& prefix) {
   const std::int64_t count = config.num_experts;
   const std::int64_t hidden = config.hidden_size;
-  const std::vector<std::string> gates = expert_names(prefix, config.gate, count);
+  std::vector<std::string> gates;
+  if (config.gate != nullptr) {
+    gates = expert_names(prefix, config.gate, count);
+    TRY(reader.check_stack(gates, {config.width, hidden}));
+  }
   const std::vector<std::string> ups = expert_names(prefix, config.up, count);
   const std::vector<std::string> downs = expert_names(prefix, config.down, count);
-  TRY(reader.check_stack(gates, {config.width, hidden}));
   TRY(reader.check_stack(ups, {config.width, hidden}));
   TRY(reader.check_stack(downs, {hidden, config.width}));
-  gate = TRY(reader.read_stack(gates, {config.width, hidden}));
+  if (!gates.empty()) {
+    gate = TRY(reader.read_stack(gates, {config.width, hidden}));
+  }
   up = TRY(reader.read_stack(ups, {config.width, hidden}));
   down = TRY(reader.read_stack(downs, {hidden, config.width}));
   return {};
@@ -80,8 +85,13 @@ Result<Experts> Experts::load(WeightsReader& reader, const std::string& prefix,
                               const ExpertsConfig& config) {
   Experts experts;
   experts.config = config;
-  TRY(config.storage == ExpertStorage::kEach ? experts.load_each(reader, prefix)
-                                             : experts.load_fused(reader, prefix));
+  if (config.fused_gate != nullptr && reader.contains(prefix + config.fused_gate)) {
+    experts.config.storage = ExpertStorage::kRows;
+    experts.config.gate = config.fused_gate;
+    experts.config.down = config.fused_down;
+  }
+  TRY(experts.config.storage == ExpertStorage::kEach ? experts.load_each(reader, prefix)
+                                                     : experts.load_fused(reader, prefix));
   return experts;
 }
 

@@ -30,9 +30,12 @@ struct ExpertsConfig {
   ExpertStorage storage = ExpertStorage::kEach;
   /// Names of tensors, after the layer's prefix; # stands for an expert's number. Fused storage has
   /// gate and up under the gate's name.
-  const char* gate = "mlp.experts.#.gate_proj.weight";
+  const char* gate = "mlp.experts.#.gate_proj.weight";  ///< Null: experts without gates.
   const char* up = "mlp.experts.#.up_proj.weight";
   const char* down = "mlp.experts.#.down_proj.weight";
+  /// Names in files of the same family that store them as kRows; null: there are none.
+  const char* fused_gate = nullptr;
+  const char* fused_down = nullptr;
 };
 
 /// The weights are one tensor a matrix, [experts, rows, columns]: the checkpoint's own where it

@@ -129,6 +129,26 @@ INSTANTIATE_TEST_SUITE_P(
                     GoldenCase{"q_deepseek_v3_fp8", false}, GoldenCase{"q_deepseek_v3_fp8", true},
                     GoldenCase{"q_gpt_oss_mxfp4", false}, GoldenCase{"q_gpt_oss_mxfp4", true}));
 
+/// Recurrent layers, alone or beside attention.
+INSTANTIATE_TEST_SUITE_P(
+    HybridFixtures, ModelGoldenTest,
+    testing::Values(
+        GoldenCase{"lfm2", false}, GoldenCase{"lfm2", true}, GoldenCase{"lfm2_moe", false},
+        GoldenCase{"lfm2_moe", true}, GoldenCase{"qwen3_next", false},
+        GoldenCase{"qwen3_next", true}, GoldenCase{"qwen3_5", false}, GoldenCase{"qwen3_5", true},
+        GoldenCase{"qwen3_5_wrapped", false}, GoldenCase{"qwen3_5_wrapped", true},
+        GoldenCase{"qwen3_5_moe", false}, GoldenCase{"qwen3_5_moe", true},
+        GoldenCase{"qwen3_5_moe_wrapped", false}, GoldenCase{"qwen3_5_moe_wrapped", true},
+        GoldenCase{"mamba2", false}, GoldenCase{"mamba2", true}, GoldenCase{"bamba", false},
+        GoldenCase{"bamba", true}, GoldenCase{"granitemoehybrid", false},
+        GoldenCase{"granitemoehybrid", true}, GoldenCase{"tiny-hybrid-moe", false},
+        GoldenCase{"tiny-hybrid-moe", true}, GoldenCase{"falcon_h1", false},
+        GoldenCase{"falcon_h1", true}, GoldenCase{"nemotron_h", false},
+        GoldenCase{"nemotron_h", true}, GoldenCase{"minimax", false}, GoldenCase{"minimax", true},
+        GoldenCase{"mamba", false}, GoldenCase{"mamba", true}, GoldenCase{"jamba", false},
+        GoldenCase{"jamba", true}, GoldenCase{"kimi_linear", false},
+        GoldenCase{"kimi_linear", true}));
+
 /// Gemma 3n and 4, also as the text model within a larger one.
 INSTANTIATE_TEST_SUITE_P(
     GemmaFixtures, ModelGoldenTest,
