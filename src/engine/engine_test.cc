@@ -85,6 +85,17 @@ TEST_F(EngineTest, LatentAttentionRecallsWhatHuggingFaceRecorded) {
             200U);
 }
 
+TEST_F(EngineTest, RecurrentLayersRecallWhatHuggingFaceRecorded) {
+  const auto model = test::model_fixture("tiny-hybrid-moe");
+  if (!model) {
+    GTEST_SKIP() << "only ../shared/fixtures has it";
+  }
+  test::EngineRig rig(*model, options());
+  EXPECT_EQ(repeated_recall(rig, "tiny-hybrid-moe",
+                            [](auto prompt) { return request(std::move(prompt), 16); }),
+            200U);
+}
+
 TEST_F(EngineTest, EndOfSequenceStopsAndIsIgnoredOnRequest) {
   test::EngineRig rig(tiny_dense(), options());
   const Json row = test::read_json_lines(test::test_data() / "recall_eval.jsonl.gz").front();

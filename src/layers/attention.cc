@@ -42,7 +42,7 @@ Result<Attention> Attention::load(WeightsReader& reader, const std::string& pref
   }
   attention.o_proj =
       TRY(Linear::load(reader, prefix + "." + config.out, config.num_heads * config.value_width(),
-                       hidden, config.o_bias));
+                       config.out_size > 0 ? config.out_size : hidden, config.o_bias));
   if (config.sinks != nullptr) {
     attention.sinks =
         TRY(reader.read(prefix + "." + config.sinks, {config.num_heads}, WeightKind::kVector));
@@ -103,6 +103,11 @@ Result<Tensor> Attention::attend(const Context& context, const Rotary& rotary,
   TRY(q_proj.forward(context, x, q_flat));
   TRY(k_proj.forward(context, x, k_flat));
   TRY(v_proj.forward(context, x, v_flat));
+  if (q_adapter) {
+    TRY(q_adapter->add(context, x, q_flat));
+    TRY(k_adapter->add(context, x, k_flat));
+    TRY(v_adapter->add(context, x, v_flat));
+  }
   const Tensor q_heads = q_flat.split_last(q_each);
   Tensor q = q_heads.slice(2, 0, config.head_dim);
   Tensor k = k_flat.split_last(config.head_dim);

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "layers/context.h"
 #include "layers/linear.h"
+#include "layers/low_rank.h"
 #include "layers/rms_norm.h"
 #include "layers/rotary.h"
 
@@ -44,6 +45,7 @@ struct AttentionConfig {
   /// q_proj has a gate's rows after each head's own: what a head finds is multiplied by its
   /// sigmoid.
   bool output_gate = false;
+  std::int64_t out_size = 0;  ///< Where it is not hidden_size.
 
   [[nodiscard]] std::int64_t value_width() const { return value_dim > 0 ? value_dim : head_dim; }
 };
@@ -56,6 +58,9 @@ struct Attention {
   Linear o_proj;
   std::optional<RmsNorm> q_norm;
   std::optional<RmsNorm> k_norm;
+  std::optional<LowRank> q_adapter{};  ///< Added to what q_proj gives. All three, or none.
+  std::optional<LowRank> k_adapter{};
+  std::optional<LowRank> v_adapter{};
   Tensor alibi_slopes{};  ///< [num_heads] f32, or empty: see AttentionParams.
   Tensor sinks{};         ///< [num_heads], or empty
   Rotary temperature{};   ///< Scales queries by position: see Rotary::create_scaling(); or empty.

@@ -59,6 +59,7 @@ Result<std::unique_ptr<Model>> create_falcon_h1(const Json& config, const std::s
 Result<std::unique_ptr<Model>> create_nemotron_h(const Json& config,
                                                  const std::string& config_name);
 Result<std::unique_ptr<Model>> create_minimax(const Json& config, const std::string& config_name);
+Result<std::unique_ptr<Model>> create_zamba2(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_mamba2(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_mixtral(const Json& config, const std::string& config_name);
 Result<std::unique_ptr<Model>> create_qwen2_moe(const Json& config, const std::string& config_name);
@@ -129,6 +130,7 @@ std::span<const ModelKind> model_table() {
       {.architecture = "FalconH1ForCausalLM", .create = &create_falcon_h1},
       {.architecture = "NemotronHForCausalLM", .create = &create_nemotron_h},
       {.architecture = "MiniMaxForCausalLM", .create = &create_minimax},
+      {.architecture = "Zamba2ForCausalLM", .create = &create_zamba2},
       {.architecture = "Mamba2ForCausalLM", .create = &create_mamba2},
       {.architecture = "MixtralForCausalLM", .create = &create_mixtral},
       {.architecture = "Qwen2MoeForCausalLM", .create = &create_qwen2_moe},

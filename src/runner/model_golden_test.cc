@@ -145,9 +145,9 @@ INSTANTIATE_TEST_SUITE_P(
         GoldenCase{"tiny-hybrid-moe", true}, GoldenCase{"falcon_h1", false},
         GoldenCase{"falcon_h1", true}, GoldenCase{"nemotron_h", false},
         GoldenCase{"nemotron_h", true}, GoldenCase{"minimax", false}, GoldenCase{"minimax", true},
-        GoldenCase{"mamba", false}, GoldenCase{"mamba", true}, GoldenCase{"jamba", false},
-        GoldenCase{"jamba", true}, GoldenCase{"kimi_linear", false},
-        GoldenCase{"kimi_linear", true}));
+        GoldenCase{"zamba2", false}, GoldenCase{"zamba2", true}, GoldenCase{"mamba", false},
+        GoldenCase{"mamba", true}, GoldenCase{"jamba", false}, GoldenCase{"jamba", true},
+        GoldenCase{"kimi_linear", false}, GoldenCase{"kimi_linear", true}));
 
 /// Gemma 3n and 4, also as the text model within a larger one.
 INSTANTIATE_TEST_SUITE_P(
