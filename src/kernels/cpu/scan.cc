@@ -105,7 +105,9 @@ class HeadTask {
   }
 
   void load(std::int32_t place) {
-    std::fill_n(state_, params_.k.dim(2) * kHeadColumns, 0.0F);
+    if (place < 0 || columns_ % 16 != 0) {  // Lanes past the last column are walked too.
+      std::fill_n(state_, params_.k.dim(2) * kHeadColumns, 0.0F);
+    }
     for (std::int64_t r = 0; place >= 0 && r < params_.k.dim(2); ++r) {
       std::copy_n(stored(place, r), columns_, state_ + r * kHeadColumns);
     }
