@@ -76,6 +76,11 @@ void report_layers(const Model& model, std::FILE* out) {
              geometry.vocab_size);
   for (const CacheGroup& group : group_layers(model.cache_specs())) {
     const LayerCacheSpec& layer = group.layers.front();
+    if (group.retention.kind == Retention::Kind::kState) {
+      fmt::print(out, "  {} recurrent layers, whose states take {} a sequence\n",
+                 group.layers.size(), size_text(KvCacheSpec{}.block_bytes(group)));
+      continue;
+    }
     fmt::print(out, "  {} layers of attention{}: {} heads of {}, {} of keys and values\n",
                group.layers.size(), retention_text(group.retention), geometry.num_heads,
                layer.key_dim, layer.num_kv_heads);

@@ -263,7 +263,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// Recurrent layers, alone or beside attention: states beside pages.
 INSTANTIATE_TEST_SUITE_P(RecurrentLayers, ExactnessTest,
-                         testing::Values(ModelCase{"qwen3_next", Precision::kExact},
+                         testing::Values(ModelCase{"lfm2", Precision::kExact},
+                                         ModelCase{"lfm2", Precision::kFast},
+                                         ModelCase{"lfm2_moe", Precision::kExact},
+                                         ModelCase{"qwen3_next", Precision::kExact},
                                          ModelCase{"qwen3_next", Precision::kFast, 40, false},
                                          ModelCase{"bamba", Precision::kExact, 40, false},
                                          ModelCase{"jamba", Precision::kExact, 40, false},
