@@ -54,8 +54,8 @@ struct ModelKind {
 std::span<const ModelKind> model_table();
 
 /// Makes the model that the config names. `config_name` stands for it in errors.
-/// Errors: kUnimplemented naming an unknown architecture and the known ones; kInvalidArgument
-/// naming a missing or contradictory field.
+/// Errors: kUnimplemented naming an unknown architecture and those of similar names;
+/// kInvalidArgument naming a missing or contradictory field.
 Result<std::unique_ptr<Model>> create_model(const Json& config, const std::string& config_name);
 
 }  // namespace godwit

@@ -19,6 +19,16 @@ std::string error_of(const Json& config) {
   return model.ok() ? "" : model.status().message();
 }
 
+TEST(ModelConfigTest, AnUnknownArchitectureIsToldItsNeighbours) {
+  Json config = config_of("qwen2");
+  config.set("architectures", parse_json(R"(["Qwen9ForCausalLM"])", "names").value());
+  EXPECT_EQ(
+      error_of(config),
+      "config.json: godwit has no model Qwen9ForCausalLM; the nearest that it has are "
+      "Qwen2ForCausalLM, Qwen3ForCausalLM and Qwen3_5ForCausalLM; docs/add-a-model.md says how "
+      "add one");
+}
+
 TEST(ModelConfigTest, HeadDimComesFromOneRule) {
   Json config = config_of("qwen2");
   const auto head_dim = [&] {

@@ -1,4 +1,10 @@
+#include <algorithm>
 #include <array>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "models/config_reader.h"
 #include "models/model.h"
@@ -152,22 +158,57 @@ std::span<const ModelKind> model_table() {
   return kTable;
 }
 
+namespace {
+
+constexpr std::size_t kLongestName = 64;
+
+/// Letters to insert, remove or replace to make one of the other. Source: Wagner and Fischer 1974,
+/// "The String-to-String Correction Problem".
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (const char letter : a) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (letter == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// The three architectures whose names are most like this one.
+std::string nearest_to(std::string_view name) {
+  std::vector<std::pair<std::size_t, std::string_view>> known;
+  for (const ModelKind& kind : model_table()) {
+    known.emplace_back(edit_distance(name, kind.architecture), kind.architecture);
+  }
+  std::sort(known.begin(), known.end());
+  std::string text;
+  for (std::size_t i = 0; i < 3; ++i) {
+    text += (i == 0 ? "" : i == 1 ? ", " : " and ") + std::string(known[i].second);
+  }
+  return text;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Model>> create_model(const Json& config, const std::string& config_name) {
   const ConfigReader reader(config, config_name);
   const auto architectures = TRY(reader.optional_strings("architectures"));
   if (!architectures || architectures->empty()) {
     return reader.unexpected("architectures", "a list that names the model's class");
   }
-  std::string known;
   for (const ModelKind& kind : model_table()) {
     if (kind.architecture == architectures->front()) {
       return kind.create(config, config_name);
     }
-    known += known.empty() ? "" : ", ";
-    known += kind.architecture;
   }
-  return unimplemented(config_name + ": godwit has no model " + architectures->front(),
-                       "it has " + known);
+  const std::string name = architectures->front().substr(0, kLongestName);
+  return unimplemented(config_name + ": godwit has no model " + name,
+                       "the nearest that it has are " + nearest_to(name) +
+                           "; docs/add-a-model.md says how to add one");
 }
 
 }  // namespace godwit
