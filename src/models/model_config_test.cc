@@ -19,16 +19,6 @@ std::string error_of(const Json& config) {
   return model.ok() ? "" : model.status().message();
 }
 
-TEST(ModelConfigTest, AnUnknownArchitectureIsToldItsNeighbours) {
-  Json config = config_of("qwen2");
-  config.set("architectures", parse_json(R"(["Qwen9ForCausalLM"])", "names").value());
-  EXPECT_EQ(
-      error_of(config),
-      "config.json: godwit has no model Qwen9ForCausalLM; the nearest that it has are "
-      "Qwen2ForCausalLM, Qwen3ForCausalLM and Qwen3_5ForCausalLM; docs/add-a-model.md says how "
-      "add one");
-}
-
 TEST(ModelConfigTest, HeadDimComesFromOneRule) {
   Json config = config_of("qwen2");
   const auto head_dim = [&] {
@@ -94,11 +84,16 @@ TEST(ModelConfigTest, RopeKindsThatAreMissingAreNamed) {
   EXPECT_NE(error_of(config).find("high_freq_factor"), std::string::npos);
 }
 
-TEST(ModelConfigTest, UnknownArchitecturesAreNamedWithTheKnownOnes) {
+TEST(ModelConfigTest, UnknownArchitecturesAreNamedWithTheirNearest) {
   Json config = config_of("qwen2");
-  config.set("architectures", JsonArray{Json("WhisperForConditionalGeneration")});
-  EXPECT_NE(error_of(config).find("WhisperForConditionalGeneration"), std::string::npos);
-  EXPECT_NE(error_of(config).find("LlamaForCausalLM"), std::string::npos);
+  config.set("architectures", JsonArray{Json("Qwen9ForCausalLM")});
+  EXPECT_EQ(
+      error_of(config),
+      "config.json: godwit has no model Qwen9ForCausalLM; the nearest that it has are "
+      "Qwen2ForCausalLM, Qwen3ForCausalLM and Qwen3_5ForCausalLM; docs/add-a-model.md says how "
+      "to add one");
+  config.set("architectures", JsonArray{Json(std::string(100'000, 'x'))});
+  EXPECT_LT(error_of(config).size(), 400U);
   config.set("architectures", JsonArray{});
   EXPECT_NE(error_of(config).find("architectures"), std::string::npos);
   EXPECT_FALSE(create_model(Json(), "config.json").ok());
